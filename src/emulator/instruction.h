@@ -1,0 +1,169 @@
+/* A decoded gfx950 instruction, and the tables that give mnemonics their meaning.
+
+   LLVM's disassembler (in the compiler helper) turns bytes into text; decode.c turns that text into
+   `struct instruction` once per kernel; an opcode row's `execute` runs it for one wave. Adding an
+   instruction is one row in one of the tables below and one function. */
+#ifndef EMULATOR_INSTRUCTION_H
+#define EMULATOR_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wave;
+struct instruction;
+
+enum { LANES = 64 };
+
+/* Scalar registers are named by their encoding, so one array of 128 holds them all. */
+enum scalar_register {
+    SCALAR_FLAT_SCRATCH = 102,
+    SCALAR_XNACK_MASK = 104,
+    SCALAR_VCC = 106,
+    SCALAR_TTMP = 108,
+    SCALAR_M0 = 124,
+    SCALAR_EXEC = 126,
+    SCALAR_COUNT = 128
+};
+
+/* Vector registers: v0…v255 are 0…255, the accumulation registers a0…a255 are 256…511. */
+enum { VECTOR_ACCUMULATOR = 256, VECTOR_COUNT = 512 };
+
+enum operand_kind {
+    OPERAND_NONE,     /* "off", "null" */
+    OPERAND_SCALAR,   /* index into the scalar file, `width` dwords */
+    OPERAND_VECTOR,   /* index into the vector file, `width` dwords */
+    OPERAND_CONSTANT, /* inline constant or literal, converted for the operand's type */
+    OPERAND_SCC,      /* src_scc, as a value of 0 or 1 */
+    OPERAND_VCCZ,
+    OPERAND_EXECZ,
+    OPERAND_APERTURE, /* src_shared_base, src_shared_limit, src_private_base, src_private_limit: `value` */
+    OPERAND_LABEL     /* a branch's simm16 or any other immediate written as an operand: `value` */
+};
+
+/* How constants convert and what neg/abs mean. Wider integers than 64 bits are plain B32 groups. */
+enum operand_type {
+    TYPE_B32, /* also the type of everything that is only moved: b96, b128, addresses, descriptors */
+    TYPE_B64,
+    TYPE_I16, /* also u16 and b16: low 16 bits of a dword */
+    TYPE_I32, /* as B32, but a 64-bit use would sign-extend */
+    TYPE_I64,
+    TYPE_F16,
+    TYPE_BF16,
+    TYPE_F32,
+    TYPE_F64,
+    TYPE_PK_I16, /* packed pairs: constants replicate by op_sel rules */
+    TYPE_PK_F16,
+    TYPE_PK_BF16,
+    TYPE_PK_F32, /* two f32 in two dwords */
+    TYPE_MATRIX  /* MFMA operand: constants broadcast to each dword as f32 (or i32) */
+};
+
+struct operand {
+    uint8_t kind;
+    uint8_t type;
+    uint8_t width; /* dwords */
+    bool negate;   /* of a float source; of each half for packed types see instruction.neg_lo/neg_hi */
+    bool absolute;
+    bool sign_extend; /* SDWA sext() */
+    uint16_t index;
+    uint64_t value;
+};
+
+/* SDWA selections, in encoding order. */
+enum sdwa_select { SDWA_BYTE_0, SDWA_BYTE_1, SDWA_BYTE_2, SDWA_BYTE_3, SDWA_WORD_0, SDWA_WORD_1, SDWA_DWORD };
+enum sdwa_unused { SDWA_PAD, SDWA_SEXT, SDWA_PRESERVE };
+
+enum dpp_kind {
+    DPP_NONE,
+    DPP_QUAD_PERM, /* dpp_value: four 2-bit selections */
+    DPP_ROW_SHL,
+    DPP_ROW_SHR,
+    DPP_ROW_ROR,
+    DPP_WAVE_SHL,
+    DPP_WAVE_ROL,
+    DPP_WAVE_SHR,
+    DPP_WAVE_ROR,
+    DPP_ROW_MIRROR,
+    DPP_ROW_HALF_MIRROR,
+    DPP_ROW_BCAST_15,
+    DPP_ROW_BCAST_31,
+    DPP_ROW_NEWBCAST
+};
+
+enum { OPERANDS_MAX = 8 };
+
+struct instruction {
+    const struct opcode *opcode;
+    const char *text;      /* the disassembly, for messages */
+    uint32_t offset;       /* from the first byte of .text */
+    uint32_t target;       /* branches: index of the instruction jumped to */
+    uint8_t size;          /* bytes */
+    uint8_t operand_count;
+    struct operand operands[OPERANDS_MAX]; /* in the order of the text */
+
+    /* Modifiers; all zero unless the text says otherwise, except where noted. */
+    bool clamp;
+    uint8_t omod;                       /* 0 none, 1 *2, 2 *4, 3 /2 */
+    uint8_t op_sel, op_sel_hi;          /* bit i: source i; bit 3 of op_sel: destination. op_sel_hi
+                                           defaults to all ones for packed instructions */
+    uint8_t neg_lo, neg_hi;             /* bit i: source i */
+    uint8_t dpp;                        /* enum dpp_kind, applies to the first source */
+    uint16_t dpp_value;
+    uint8_t row_mask, bank_mask;        /* default 0xf */
+    bool bound_ctrl;                    /* text "bound_ctrl:0" or ":1": invalid source lanes read 0 */
+    bool sdwa;
+    uint8_t dst_sel, dst_unused, src0_sel, src1_sel;
+    int32_t offset0, offset1;           /* memory: "offset:"/"offset0:"; "offset1:" */
+    bool glc, slc, dlc, sc0, sc1, nt;   /* memory; sc0 on an atomic returns the value before */
+    bool offen, idxen, lds, gds, off;   /* buffer addressing; "lds" modifier; "off" address */
+    bool has_scale;                     /* v_mfma_scale: the last two operands are scales */
+    uint8_t cbsz, abid, blgp;           /* MFMA: formats or broadcasts, as the opcode reads them */
+    uint8_t waitcnt_vm, waitcnt_lgkm, waitcnt_exp; /* s_waitcnt; 0xff: not named, no wait */
+    int32_t immediate;                  /* s_nop, s_setprio, s_sendmsg, s_movk… and the like */
+};
+
+/* Runs one instruction for one wave. Returns false after wave_fault(). */
+typedef bool (*execute_function)(struct wave *wave, const struct instruction *instruction);
+
+enum opcode_flags {
+    OPCODE_BRANCH = 1 << 0,      /* operand 0 is a relative target */
+    OPCODE_VECTOR_MEMORY = 1 << 1,
+    OPCODE_LDS = 1 << 2,
+    OPCODE_SCALAR_MEMORY = 1 << 3,
+    OPCODE_MATRIX = 1 << 4,
+    OPCODE_PACKED = 1 << 5,      /* op_sel_hi defaults to ones */
+    OPCODE_ENDS_BLOCK = 1 << 6,  /* branch, end or barrier: the wave's loop looks at its state */
+    OPCODE_RAW_REGISTERS = 1 << 7 /* reads or writes registers that no operand names */
+};
+
+/* One mnemonic, without the encoding suffixes _e32, _e64, _dpp, _sdwa, _e64_dpp.
+   `operands` describes the operands in textual order, one token each, separated by blanks: 'd' written, 's' read, 'x' both, then the
+   type's letters: b32 b64 i16 i32 i64 f16 bf16 f32 f64 pi16 pf16 pbf16 pf32 m (matrix), lbl (immediate or label).
+   "d:f32 s:f32 s:f32" for v_add_f32. A trailing token in brackets may be absent: "[s:f32]". */
+struct opcode {
+    const char *mnemonic;
+    const char *operands;
+    execute_function execute;
+    uint32_t flags;
+};
+
+struct opcode_table {
+    const struct opcode *rows;
+    size_t count;
+};
+
+/* Each file's table; decode.c searches their union. */
+extern const struct opcode_table opcodes_scalar;        /* scalar_alu.c: SOP1, SOP2, SOPC, SOPK */
+extern const struct opcode_table opcodes_control;       /* control.c: SOPP: branches, barriers, waits */
+extern const struct opcode_table opcodes_scalar_memory; /* scalar_memory.c */
+extern const struct opcode_table opcodes_vector_integer; /* vector_integer.c */
+extern const struct opcode_table opcodes_vector_float;  /* vector_float.c: f32, f64, f16, packed */
+extern const struct opcode_table opcodes_vector_compare; /* vector_compare.c: v_cmp, v_cmpx, v_cndmask, v_cmp_class */
+extern const struct opcode_table opcodes_vector_convert; /* vector_convert.c: number formats */
+extern const struct opcode_table opcodes_cross_lane;    /* cross_lane.c: readlane, permlane, DPP moves, mbcnt */
+extern const struct opcode_table opcodes_matrix;        /* matrix.c: MFMA, dot products */
+extern const struct opcode_table opcodes_lds;           /* lds_operations.c */
+extern const struct opcode_table opcodes_vector_memory; /* vector_memory.c: global, flat, scratch, buffer */
+
+#endif
