@@ -16,6 +16,6 @@ endif()
 if(RUN_CLANG_TIDY)
     add_custom_target(tidy
         COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR}
-                "${PROJECT_SOURCE_DIR}/\\(src\\|helper\\|tools\\|tests\\)/"
+                "${PROJECT_SOURCE_DIR}/(src|helper|tools|tests)/"
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
 endif()
