@@ -114,7 +114,8 @@ struct instruction {
     bool bound_ctrl;                    /* text "bound_ctrl:0" or ":1": invalid source lanes read 0 */
     bool sdwa;
     uint8_t dst_sel, dst_unused, src0_sel, src1_sel;
-    int32_t offset0, offset1;           /* memory: "offset:"/"offset0:"; "offset1:" */
+    int32_t offset0, offset1;           /* memory: "offset:"/"offset0:"; "offset1:"; the 16 bits that
+                                           ds_swizzle's "offset:swizzle(...)" stands for */
     bool glc, slc, dlc, sc0, sc1, nt;   /* memory; sc0 on an atomic returns the value before */
     bool offen, idxen, lds, gds, off;   /* buffer addressing; "lds" modifier; "off" address */
     bool has_scale;                     /* v_mfma_scale: the last two operands are scales */
@@ -140,7 +141,9 @@ enum opcode_flags {
 /* One mnemonic, without the encoding suffixes _e32, _e64, _dpp, _sdwa, _e64_dpp.
    `operands` describes the operands in textual order, one token each, separated by blanks: 'd' written, 's' read, 'x' both, then the
    type's letters: b32 b64 i16 i32 i64 f16 bf16 f32 f64 pi16 pf16 pbf16 pf32 m (matrix), lbl (immediate or label).
-   "d:f32 s:f32 s:f32" for v_add_f32. A trailing token in brackets may be absent: "[s:f32]". */
+   "d:f32 s:f32 s:f32" for v_add_f32. A token in brackets may be absent: at the end "[s:f32]"; in front "[d:b32]",
+   for memory operations whose text names the result only when there is one. Which one is absent follows from the
+   number of operands, so a row has brackets on one side only. */
 struct opcode {
     const char *mnemonic;
     const char *operands;

@@ -13,7 +13,8 @@ struct outstanding {
     bool scalar_memory;             /* these complete out of order */
     uint16_t first, count;          /* registers in flight: vector file, or scalar file if `scalar` */
     bool scalar;
-    uint32_t lds_address, lds_size; /* LDS bytes in flight (direct-to-LDS loads); size 0: none */
+    uint32_t lds_address, lds_size; /* LDS bytes in flight (direct-to-LDS loads); size 0: none:
+                                       wave_issue marks them by lds_set_in_flight, the wait unmarks */
 };
 
 enum { OUTSTANDING_MAX = 64 };
@@ -25,8 +26,16 @@ struct outstanding_queue {
 
 struct workgroup;
 
+/* Where a flat address means LDS or scratch: its upper half is the base's, its lower half the offset. Outside the
+   user-space addresses of the host, so that no allocation can lie there. The limits are base + 0xffffffff. */
+static const uint64_t APERTURE_SHARED_BASE = (uint64_t)1 << 48;
+static const uint64_t APERTURE_PRIVATE_BASE = (uint64_t)2 << 48;
+
 struct wave {
     struct workgroup *workgroup;
+    struct lds *lds;                    /* the workgroup's */
+    const struct device_memory *memory; /* the dispatch's */
+    struct memory_hint memory_hint;     /* for device_memory_check; zero at first */
     const struct program *program;
     uint32_t index; /* in the workgroup */
     uint32_t pc;    /* index into program->instructions; the dispatcher has already advanced it past
@@ -36,8 +45,8 @@ struct wave {
     uint32_t mode;  /* the MODE register: rounding and denormal controls as the kernel descriptor set them */
     uint32_t scalar[SCALAR_COUNT];
     uint32_t (*vector)[LANES]; /* VECTOR_COUNT rows */
-    uint64_t scratch_base;     /* private segment of lane 0, and its bytes per lane */
-    uint32_t scratch_size;
+    uint64_t scratch_base;     /* private segment of lane 0; lane l's lies at + l * scratch_size */
+    uint32_t scratch_size;     /* bytes per lane */
     uint64_t initialised[VECTOR_COUNT / 64]; /* bit per vector register: written at least once */
     struct outstanding_queue vector_memory; /* vmcnt */
     struct outstanding_queue lds_memory;    /* lgkmcnt */
