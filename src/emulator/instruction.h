@@ -29,6 +29,11 @@ enum scalar_register {
 /* Vector registers: v0…v255 are 0…255, the accumulation registers a0…a255 are 256…511. */
 enum { VECTOR_ACCUMULATOR = 256, VECTOR_COUNT = 512 };
 
+/* The widest operand, in dwords. Both register files have this many spare rows behind the last
+   register, so that an operation that reads the width it knows never leaves the file, whatever the
+   text of the operand said. */
+enum { OPERAND_WIDTH_MAX = 32 };
+
 enum operand_kind {
     OPERAND_NONE,     /* "off", "null" */
     OPERAND_SCALAR,   /* index into the scalar file, `width` dwords */
@@ -37,13 +42,15 @@ enum operand_kind {
     OPERAND_SCC,      /* src_scc, as a value of 0 or 1 */
     OPERAND_VCCZ,
     OPERAND_EXECZ,
-    OPERAND_APERTURE, /* src_shared_base, src_shared_limit, src_private_base, src_private_limit: `value` */
+    OPERAND_APERTURE, /* src_shared_base, src_shared_limit, src_private_base, src_private_limit:
+                         `value` */
     OPERAND_LABEL     /* a branch's simm16 or any other immediate written as an operand: `value` */
 };
 
 /* How constants convert and what neg/abs mean. Wider integers than 64 bits are plain B32 groups. */
 enum operand_type {
-    TYPE_B32, /* also the type of everything that is only moved: b96, b128, addresses, descriptors */
+    TYPE_B32, /* also the type of everything that is only moved: b96, b128, addresses, descriptors
+               */
     TYPE_B64,
     TYPE_I16, /* also u16 and b16: low 16 bits of a dword */
     TYPE_I32, /* as B32, but a 64-bit use would sign-extend */
@@ -59,11 +66,15 @@ enum operand_type {
     TYPE_MATRIX  /* MFMA operand: constants broadcast to each dword as f32 (or i32) */
 };
 
+enum operand_access { ACCESS_READ = 1, ACCESS_WRITE = 2 };
+
 struct operand {
     uint8_t kind;
+    uint8_t access; /* enum operand_access, from the opcode's row */
     uint8_t type;
     uint8_t width; /* dwords */
-    bool negate;   /* of a float source; of each half for packed types see instruction.neg_lo/neg_hi */
+    bool
+        negate; /* of a float source; of each half for packed types see instruction.neg_lo/neg_hi */
     bool absolute;
     bool sign_extend; /* SDWA sext() */
     uint16_t index;
@@ -71,7 +82,15 @@ struct operand {
 };
 
 /* SDWA selections, in encoding order. */
-enum sdwa_select { SDWA_BYTE_0, SDWA_BYTE_1, SDWA_BYTE_2, SDWA_BYTE_3, SDWA_WORD_0, SDWA_WORD_1, SDWA_DWORD };
+enum sdwa_select {
+    SDWA_BYTE_0,
+    SDWA_BYTE_1,
+    SDWA_BYTE_2,
+    SDWA_BYTE_3,
+    SDWA_WORD_0,
+    SDWA_WORD_1,
+    SDWA_DWORD
+};
 enum sdwa_unused { SDWA_PAD, SDWA_SEXT, SDWA_PRESERVE };
 
 enum dpp_kind {
@@ -93,57 +112,82 @@ enum dpp_kind {
 
 enum { OPERANDS_MAX = 8 };
 
+/* What dispatch_counters counts an instruction as. */
+enum instruction_class {
+    CLASS_SCALAR,
+    CLASS_VECTOR,
+    CLASS_MATRIX,
+    CLASS_LDS,
+    CLASS_VECTOR_MEMORY,
+    CLASS_SCALAR_MEMORY,
+    CLASS_BARRIER,
+    CLASS_COUNT
+};
+
+#define TARGET_NONE UINT32_MAX
+
 struct instruction {
     const struct opcode *opcode;
-    const char *text;      /* the disassembly, for messages */
-    uint32_t offset;       /* from the first byte of .text */
-    uint32_t target;       /* branches: index of the instruction jumped to */
-    uint8_t size;          /* bytes */
+    const char *text;   /* the disassembly, for messages */
+    const char *defect; /* why it cannot run, or NULL; its opcode then faults with this text */
+    uint32_t offset;    /* from the first byte of .text */
+    uint32_t target;    /* branches: index of the instruction jumped to, or TARGET_NONE */
+    uint8_t size;       /* bytes */
     uint8_t operand_count;
+    uint8_t source0; /* index of the first operand that is only read: DPP, SDWA and op_sel count
+                        sources from there */
+    uint8_t class;   /* enum instruction_class */
     struct operand operands[OPERANDS_MAX]; /* in the order of the text */
 
     /* Modifiers; all zero unless the text says otherwise, except where noted. */
     bool clamp;
-    uint8_t omod;                       /* 0 none, 1 *2, 2 *4, 3 /2 */
-    uint8_t op_sel, op_sel_hi;          /* bit i: source i; bit 3 of op_sel: destination. op_sel_hi
-                                           defaults to all ones for packed instructions */
-    uint8_t neg_lo, neg_hi;             /* bit i: source i */
-    uint8_t dpp;                        /* enum dpp_kind, applies to the first source */
+    uint8_t omod;              /* 0 none, 1 *2, 2 *4, 3 /2 */
+    uint8_t op_sel, op_sel_hi; /* bit i: source i; bit 3 of op_sel: destination. op_sel_hi
+                                  defaults to all ones for OPCODE_PACKED rows */
+    uint8_t neg_lo, neg_hi;    /* bit i: source i; "neg:" of f64 MFMA is in neg_lo */
+    uint8_t bitop3;            /* v_bitop3's truth table */
+    uint8_t dpp;               /* enum dpp_kind, applies to the first source */
     uint16_t dpp_value;
-    uint8_t row_mask, bank_mask;        /* default 0xf */
-    bool bound_ctrl;                    /* text "bound_ctrl:0" or ":1": invalid source lanes read 0 */
+    uint8_t row_mask, bank_mask; /* default 0xf */
+    bool bound_ctrl;             /* text "bound_ctrl:0" or ":1": invalid source lanes read 0 */
     bool sdwa;
     uint8_t dst_sel, dst_unused, src0_sel, src1_sel;
-    int32_t offset0, offset1;           /* memory: "offset:"/"offset0:"; "offset1:"; the 16 bits that
-                                           ds_swizzle's "offset:swizzle(...)" stands for */
-    bool glc, slc, dlc, sc0, sc1, nt;   /* memory; sc0 on an atomic returns the value before */
-    bool offen, idxen, lds, gds, off;   /* buffer addressing; "lds" modifier; "off" address */
-    bool has_scale;                     /* v_mfma_scale: the last two operands are scales */
-    uint8_t cbsz, abid, blgp;           /* MFMA: formats or broadcasts, as the opcode reads them */
+    int32_t offset0, offset1;         /* memory: "offset:"/"offset0:"; "offset1:"; the 16 bits that
+                                         ds_swizzle's "offset:swizzle(...)" stands for */
+    bool glc, slc, dlc, sc0, sc1, nt; /* memory; sc0 on an atomic returns the value before */
+    bool offen, idxen, lds, gds, off; /* buffer addressing; "lds" modifier; "off" address */
+    bool has_scale;                   /* v_mfma_scale: the last two operands are scales */
+    uint8_t cbsz, abid, blgp;         /* MFMA: formats or broadcasts, as the opcode reads them */
     uint8_t waitcnt_vm, waitcnt_lgkm, waitcnt_exp; /* s_waitcnt; 0xff: not named, no wait */
-    int32_t immediate;                  /* s_nop, s_setprio, s_sendmsg, s_movk… and the like */
+    int32_t immediate; /* s_nop, s_setprio, s_sendmsg, s_movk… and the like */
 };
 
 /* Runs one instruction for one wave. Returns false after wave_fault(). */
 typedef bool (*execute_function)(struct wave *wave, const struct instruction *instruction);
 
+/* Flat instructions have both VECTOR_MEMORY and LDS: they count in vmcnt and lgkmcnt. */
 enum opcode_flags {
-    OPCODE_BRANCH = 1 << 0,      /* operand 0 is a relative target */
+    OPCODE_BRANCH = 1 << 0, /* operand 0 is a relative target */
     OPCODE_VECTOR_MEMORY = 1 << 1,
     OPCODE_LDS = 1 << 2,
     OPCODE_SCALAR_MEMORY = 1 << 3,
     OPCODE_MATRIX = 1 << 4,
-    OPCODE_PACKED = 1 << 5,      /* op_sel_hi defaults to ones */
-    OPCODE_ENDS_BLOCK = 1 << 6,  /* branch, end or barrier: the wave's loop looks at its state */
-    OPCODE_RAW_REGISTERS = 1 << 7 /* reads or writes registers that no operand names */
+    OPCODE_PACKED = 1 << 5,        /* op_sel_hi defaults to ones: v_pk_*, v_dot*, v_mfma_scale_* */
+    OPCODE_ENDS_BLOCK = 1 << 6,    /* branch, end or barrier: the wave's loop looks at its state */
+    OPCODE_RAW_REGISTERS = 1 << 7, /* reads or writes registers that no operand names */
+    OPCODE_KEEPS_HALF =
+        1 << 8 /* 16-bit result: the other half of the register stays (v_mad_f16, v_fma_f16,
+                  v_div_fixup_f16, v_mad_i16, v_mad_u16); without it it becomes 0 */
 };
 
 /* One mnemonic, without the encoding suffixes _e32, _e64, _dpp, _sdwa, _e64_dpp.
-   `operands` describes the operands in textual order, one token each, separated by blanks: 'd' written, 's' read, 'x' both, then the
-   type's letters: b32 b64 i16 i32 i64 f16 bf16 f32 f64 pi16 pf16 pbf16 pf32 m (matrix), lbl (immediate or label).
-   "d:f32 s:f32 s:f32" for v_add_f32. A token in brackets may be absent: at the end "[s:f32]"; in front "[d:b32]",
-   for memory operations whose text names the result only when there is one. Which one is absent follows from the
-   number of operands, so a row has brackets on one side only. */
+   `operands` describes the operands in textual order, one token each, separated by blanks: 'd'
+   written, 's' read, 'x' both, then the type's letters: b32 b64 i16 i32 i64 f16 bf16 f32 f64 pi16
+   pf16 pbf16 pf32 m (matrix), lbl (immediate or label). b64 i64 f64 pf32, and the untyped groups
+   b96 b128 b256 b512, require registers of just that width; b32 takes any. "d:f32 s:f32 s:f32" for
+   v_add_f32. A token in brackets may be absent: at the end "[s:f32]"; in front "[d:b32]", for
+   memory operations whose text names the result only when there is one. Which one is absent follows
+   from the number of operands, so a row has brackets on one side only. */
 struct opcode {
     const char *mnemonic;
     const char *operands;
@@ -157,16 +201,19 @@ struct opcode_table {
 };
 
 /* Each file's table; decode.c searches their union. */
-extern const struct opcode_table opcodes_scalar;        /* scalar_alu.c: SOP1, SOP2, SOPC, SOPK */
-extern const struct opcode_table opcodes_control;       /* control.c: SOPP: branches, barriers, waits */
-extern const struct opcode_table opcodes_scalar_memory; /* scalar_memory.c */
+extern const struct opcode_table opcodes_scalar;  /* scalar_alu.c: SOP1, SOP2, SOPC, SOPK */
+extern const struct opcode_table opcodes_control; /* control.c: SOPP: branches, barriers, waits */
+extern const struct opcode_table opcodes_scalar_memory;  /* scalar_memory.c */
 extern const struct opcode_table opcodes_vector_integer; /* vector_integer.c */
-extern const struct opcode_table opcodes_vector_float;  /* vector_float.c: f32, f64, f16, packed */
-extern const struct opcode_table opcodes_vector_compare; /* vector_compare.c: v_cmp, v_cmpx, v_cndmask, v_cmp_class */
+extern const struct opcode_table opcodes_vector_float;   /* vector_float.c: f32, f64, f16, packed */
+extern const struct opcode_table
+    opcodes_vector_compare; /* vector_compare.c: v_cmp, v_cmpx, v_cndmask, v_cmp_class */
 extern const struct opcode_table opcodes_vector_convert; /* vector_convert.c: number formats */
-extern const struct opcode_table opcodes_cross_lane;    /* cross_lane.c: readlane, permlane, DPP moves, mbcnt */
-extern const struct opcode_table opcodes_matrix;        /* matrix.c: MFMA, dot products */
-extern const struct opcode_table opcodes_lds;           /* lds_operations.c */
-extern const struct opcode_table opcodes_vector_memory; /* vector_memory.c: global, flat, scratch, buffer */
+extern const struct opcode_table
+    opcodes_cross_lane; /* cross_lane.c: readlane, permlane, DPP moves, mbcnt */
+extern const struct opcode_table opcodes_matrix; /* matrix.c: MFMA, dot products */
+extern const struct opcode_table opcodes_lds;    /* lds_operations.c */
+extern const struct opcode_table
+    opcodes_vector_memory; /* vector_memory.c: global, flat, scratch, buffer */
 
 #endif
