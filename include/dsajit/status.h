@@ -12,16 +12,17 @@ extern "C" {
 #define DSAJIT_API __attribute__((visibility("default")))
 #endif
 
-/* Every function that can fail returns one of these. Values are frozen: never renumbered, only added. */
+/* Every function that can fail returns one of these. Values are frozen: never renumbered, only
+ * added. */
 typedef enum dsajit_status {
     DSAJIT_OK = 0,
-    DSAJIT_ERROR_INVALID_ARGUMENT = 1,  /* a caller's mistake: null, out of range, contradictory */
-    DSAJIT_ERROR_UNSUPPORTED = 2,       /* a valid call that no kernel of this library serves */
-    DSAJIT_ERROR_OUT_OF_MEMORY = 3,     /* host memory */
-    DSAJIT_ERROR_IO = 4,                /* a system call on a file, pipe or process failed */
-    DSAJIT_ERROR_NO_DEVICE = 5,         /* no HIP runtime or no such device */
-    DSAJIT_ERROR_DEVICE = 6,            /* a HIP call failed; the message holds HIP's own */
-    DSAJIT_ERROR_KERNEL_FAULT = 7,      /* a kernel faulted; on the emulator the message says where */
+    DSAJIT_ERROR_INVALID_ARGUMENT = 1, /* a caller's mistake: null, out of range, contradictory */
+    DSAJIT_ERROR_UNSUPPORTED = 2,      /* a valid call that no kernel of this library serves */
+    DSAJIT_ERROR_OUT_OF_MEMORY = 3,    /* host memory */
+    DSAJIT_ERROR_IO = 4,               /* a system call on a file, pipe or process failed */
+    DSAJIT_ERROR_NO_DEVICE = 5,        /* no HIP runtime or no such device */
+    DSAJIT_ERROR_DEVICE = 6,           /* a HIP call failed; the message holds HIP's own */
+    DSAJIT_ERROR_KERNEL_FAULT = 7, /* a kernel faulted; on the emulator the message says where */
     DSAJIT_ERROR_TOOLCHAIN_MISSING = 8, /* helper, hipRTC or comgr not found, or too old */
     DSAJIT_ERROR_COMPILE = 9,           /* the compiler refused the source; the log is attached */
     DSAJIT_ERROR_COMPILER_CRASHED = 10, /* the helper died from a signal or spoke nonsense */
@@ -29,10 +30,10 @@ typedef enum dsajit_status {
     DSAJIT_ERROR_CACHE_UNUSABLE = 12,   /* the cache directory can't be made, read or trusted */
     DSAJIT_ERROR_CORRUPT = 13,          /* bytes read from outside are not what they claim to be */
     DSAJIT_ERROR_NOT_FOUND = 14,        /* asked for by name and not there */
-    DSAJIT_ERROR_NOT_WARM = 15,         /* the variant is not resident and the stream is capturing */
-    DSAJIT_ERROR_SEALED = 16,           /* a compile would be needed after dsajit_seal() or in strict mode */
-    DSAJIT_ERROR_FORKED = 17,           /* the context belongs to a parent process */
-    DSAJIT_ERROR_CANCELLED = 18         /* the caller asked to stop */
+    DSAJIT_ERROR_NOT_WARM = 15, /* the variant is not resident and the stream is capturing */
+    DSAJIT_ERROR_SEALED = 16, /* a compile would be needed after dsajit_seal() or in strict mode */
+    DSAJIT_ERROR_FORKED = 17, /* the context belongs to a parent process */
+    DSAJIT_ERROR_CANCELLED = 18 /* the caller asked to stop */
 } dsajit_status;
 
 /* Details of a failure. Functions take a nullable pointer to one and fill it only when they fail;
@@ -54,8 +55,8 @@ typedef enum dsajit_log_level {
     DSAJIT_LOG_DEBUG = 3
 } dsajit_log_level;
 
-/* Receives one line without a newline. May be called from any thread, several at once; must not call
-   back into dsajit. */
+/* Receives one line without a newline. May be called from any thread, several at once; must not
+   call back into dsajit. */
 typedef void (*dsajit_log_function)(void *user, dsajit_log_level level, const char *message);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* A growing byte buffer. Appending after an allocation failed does nothing, so a caller builds a whole
-   text and asks once, with bytes_failed. A zeroed struct is an empty buffer. */
+/* A growing byte buffer. Appending after an allocation failed does nothing, so a caller builds a
+   whole text and asks once, with bytes_failed. A zeroed struct is an empty buffer. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
@@ -19,8 +19,8 @@ void bytes_append_text(struct bytes *bytes, const char *text);
 void bytes_append_format(struct bytes *bytes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Makes room for `size` more bytes, counts them as used and returns where they start, uninitialised;
-   NULL when memory ran out. */
+/* Makes room for `size` more bytes, counts them as used and returns where they start,
+   uninitialised; NULL when memory ran out. */
 void *bytes_extend(struct bytes *bytes, size_t size);
 
 static inline bool bytes_failed(const struct bytes *bytes)

@@ -1,0 +1,55 @@
+/* The one table of kernels: each family's name, template and fields with their legal values.
+   Dispatch, warmup, checks, documentation and tests all walk it, so that a call can never ask for a
+   variant that cannot be enumerated. */
+#ifndef CODEGEN_FAMILIES_H
+#define CODEGEN_FAMILIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum field_kind {
+    FIELD_INTEGER, /* `integers` lists the legal numbers;     source: constexpr int NAME = 8; */
+    FIELD_BOOLEAN, /* 0 or 1;                                 source: constexpr bool NAME = true; */
+    FIELD_NAME /* `names` lists the legal words; source: enum class NAME_values {…}; constexpr … */
+};
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t count; /* of legal values */
+    const int *integers;
+    const char *const *names;
+};
+
+struct family {
+    const char *name;          /* as it stands in a variant's text */
+    const char *template_name; /* file in templates/ */
+    const struct field *fields;
+    size_t field_count;
+};
+
+enum { FIELDS_MAX = 12 };
+
+extern const struct family families[];
+extern const size_t family_count;
+
+/* Target architectures, in the order variants are enumerated. */
+extern const char *const architectures[];
+extern const size_t architecture_count;
+
+/* Indices into `families`, and into each family's fields. */
+enum family_index { FAMILY_SPARSE_MLA };
+
+enum sparse_mla_field {
+    SPARSE_MLA_HEADS,
+    SPARSE_MLA_HAS_INVALID,
+    SPARSE_MLA_RETURN_LSE,
+    SPARSE_MLA_INDEX,
+    SPARSE_MLA_SCALE,
+    SPARSE_MLA_MATH
+};
+enum sparse_mla_index { SPARSE_MLA_INDEX_I32, SPARSE_MLA_INDEX_I64 };
+enum sparse_mla_scale { SPARSE_MLA_SCALE_POW2, SPARSE_MLA_SCALE_ANY };
+enum sparse_mla_math { SPARSE_MLA_MATH_BF16 };
+
+#endif
