@@ -205,7 +205,14 @@ extern const struct opcode_table opcodes_scalar;  /* scalar_alu.c: SOP1, SOP2, S
 extern const struct opcode_table opcodes_control; /* control.c: SOPP: branches, barriers, waits */
 extern const struct opcode_table opcodes_scalar_memory;  /* scalar_memory.c */
 extern const struct opcode_table opcodes_vector_integer; /* vector_integer.c */
-extern const struct opcode_table opcodes_vector_float;   /* vector_float.c: f32, f64, f16, packed */
+extern const struct opcode_table opcodes_vector_integer16; /* vector_integer16.c: 16 bits */
+extern const struct opcode_table opcodes_vector_bytes;     /* vector_bytes.c: SAD, perm, lerp */
+extern const struct opcode_table opcodes_vector_float;     /* vector_float.c: f32 */
+extern const struct opcode_table opcodes_vector_float16;   /* vector_float16.c: f16, fma_mix */
+extern const struct opcode_table opcodes_vector_float64;   /* vector_float64.c: f64 */
+extern const struct opcode_table opcodes_vector_packed;    /* vector_packed.c: v_pk_* */
+extern const struct opcode_table opcodes_transcendental;   /* transcendental.c: rcp, exp, sin… */
+extern const struct opcode_table opcodes_division;         /* division.c: div_scale, fmas, fixup */
 extern const struct opcode_table
     opcodes_vector_compare; /* vector_compare.c: v_cmp, v_cmpx, v_cndmask, v_cmp_class */
 extern const struct opcode_table opcodes_vector_convert; /* vector_convert.c: number formats */
