@@ -217,8 +217,11 @@ extern const struct opcode_table
     opcodes_vector_compare; /* vector_compare.c: v_cmp, v_cmpx, v_cndmask, v_cmp_class */
 extern const struct opcode_table opcodes_vector_convert; /* vector_convert.c: number formats */
 extern const struct opcode_table
+    opcodes_vector_convert_scaled; /* vector_convert_scaled.c: v_cvt_scalef32_* */
+extern const struct opcode_table
     opcodes_cross_lane; /* cross_lane.c: readlane, permlane, DPP moves, mbcnt */
-extern const struct opcode_table opcodes_matrix; /* matrix.c: MFMA, dot products */
+extern const struct opcode_table opcodes_matrix; /* matrix.c: MFMA, v_accvgpr_* */
+extern const struct opcode_table opcodes_dot_product; /* dot_product.c: v_dot2_*, v_dot4_*, v_dot8_* */
 extern const struct opcode_table opcodes_lds;    /* lds_operations.c */
 extern const struct opcode_table
     opcodes_vector_memory; /* vector_memory.c: global, flat, scratch, buffer */
