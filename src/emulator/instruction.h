@@ -178,6 +178,7 @@ enum opcode_flags {
     OPCODE_KEEPS_HALF =
         1 << 8 /* 16-bit result: the other half of the register stays (v_mad_f16, v_fma_f16,
                   v_div_fixup_f16, v_mad_i16, v_mad_u16); without it it becomes 0 */
+    OPCODE_VARIANT_SHIFT = 16 /* the upper half is the table's own: which of a family this row is */
 };
 
 /* One mnemonic, without the encoding suffixes _e32, _e64, _dpp, _sdwa, _e64_dpp.
@@ -222,8 +223,16 @@ extern const struct opcode_table
     opcodes_cross_lane; /* cross_lane.c: readlane, permlane, DPP moves, mbcnt */
 extern const struct opcode_table opcodes_matrix; /* matrix.c: MFMA, v_accvgpr_* */
 extern const struct opcode_table opcodes_dot_product; /* dot_product.c: v_dot2_*, v_dot4_*, v_dot8_* */
-extern const struct opcode_table opcodes_lds;    /* lds_operations.c */
-extern const struct opcode_table
-    opcodes_vector_memory; /* vector_memory.c: global, flat, scratch, buffer */
+extern const struct opcode_table opcodes_lds;          /* lds_operations.c: reads and writes */
+extern const struct opcode_table opcodes_lds_atomic;   /* lds_atomic.c */
+extern const struct opcode_table opcodes_lds_exchange; /* lds_exchange.c: permutes, swizzles */
+extern const struct opcode_table opcodes_vector_memory; /* vector_memory.c: global, flat, scratch */
+extern const struct opcode_table opcodes_vector_atomic; /* vector_atomic.c: global, flat, buffer */
+extern const struct opcode_table opcodes_buffer_memory; /* buffer_memory.c: loads and stores */
+
+static inline uint32_t opcode_variant(const struct opcode *opcode)
+{
+    return opcode->flags >> OPCODE_VARIANT_SHIFT;
+}
 
 #endif
