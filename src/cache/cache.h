@@ -17,6 +17,8 @@ struct cache_key {
     struct bytes base;
     struct bytes toolchain; /* empty: unknown; any toolchain's entry will do */
 };
+/* Appends "name=value" to key->base; a value with a newline, or no memory, marks the key as failed (bytes_failed(&key->base)). */
+void cache_key_append(struct cache_key *key, const char *name, const char *value);
 void cache_key_free(struct cache_key *key);
 
 /* What an entry holds, apart from its key: named sections. Known names: "code", "symbol", "resources", "log", "listing", "metadata". */
@@ -30,6 +32,7 @@ struct cache_section {
 struct cache_entry {
     struct bytes file;       /* the whole file */
     const char *path;        /* where it was found (owned) */
+    bool prebuilt;           /* found in a read-only layer */
     const char *key_base, *key_toolchain; /* NUL-terminated, inside `file` or owned */
     struct cache_section sections[8];
     size_t section_count;
