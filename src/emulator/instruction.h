@@ -175,9 +175,9 @@ enum opcode_flags {
     OPCODE_PACKED = 1 << 5,        /* op_sel_hi defaults to ones: v_pk_*, v_dot*, v_mfma_scale_* */
     OPCODE_ENDS_BLOCK = 1 << 6,    /* branch, end or barrier: the wave's loop looks at its state */
     OPCODE_RAW_REGISTERS = 1 << 7, /* reads or writes registers that no operand names */
-    OPCODE_KEEPS_HALF =
-        1 << 8 /* 16-bit result: the other half of the register stays (v_mad_f16, v_fma_f16,
-                  v_div_fixup_f16, v_mad_i16, v_mad_u16); without it it becomes 0 */
+    /* 16-bit result: the other half of the register stays (v_mad_f16, v_fma_f16, v_div_fixup_f16,
+       v_mad_i16, v_mad_u16). Without the flag an operation hands wave_result a zero upper half. */
+    OPCODE_KEEPS_HALF = 1 << 8,
     OPCODE_VARIANT_SHIFT = 16 /* the upper half is the table's own: which of a family this row is */
 };
 
