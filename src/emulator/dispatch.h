@@ -10,12 +10,15 @@
 /* What a kernel's descriptor (.kd) and metadata say. */
 struct kernel_argument {
     uint32_t offset, size;
-    uint8_t kind; /* enum argument_kind in code_object.h: by_value, global_buffer, hidden_… */
+    uint8_t kind; /* enum argument_kind in metadata.h */
 };
 
 struct kernel {
     char *name;
-    uint32_t entry; /* index of its first instruction */
+    /* Index of its first instruction: with kernarg preload the one behind the 256 bytes of code that
+       fetch the arguments on firmware that can't. */
+    uint32_t entry;
+    uint32_t workgroup_limit; /* most threads in a workgroup */
     uint32_t lds_size, scratch_size, kernarg_size;
     uint32_t rsrc1, rsrc2, rsrc3;
     uint16_t code_properties;
