@@ -1,0 +1,180 @@
+#include "runtime/code.h"
+
+#include "base/digest.h"
+#include "runtime/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Waiting for another process's compile saves work and nothing else, so no longer than a compile
+ * may take. */
+enum { LOCK_TIMEOUT_MS = 120000 };
+
+static void append_options(struct bytes *text)
+{
+    for (size_t i = 0; codegen_options[i]; i++)
+        bytes_append_format(text, "%s%s", i ? " " : "", codegen_options[i]);
+}
+
+dsajit_status code_key(dsajit_context *context, const struct variant *variant,
+                       struct cache_key *key, struct bytes *source, dsajit_error *error)
+{
+    dsajit_status status = codegen_specialise(variant, &context->templates, source, error);
+    if (status)
+        return status;
+    uint8_t digest[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    digest_compute(source->data, source->size, digest);
+    digest_to_hex(digest, hex);
+    struct bytes text = {0}, options = {0};
+    variant_format(variant, &text);
+    append_options(&options);
+    cache_key_append(key, "kind", "kernel");
+    cache_key_append(key, "variant", bytes_text(&text));
+    cache_key_append(key, "source", hex);
+    cache_key_append(key, "target", architectures[variant->architecture]);
+    cache_key_append(key, "options", bytes_text(&options));
+    const struct toolchain *toolchain;
+    if (!context_toolchain(context, &toolchain, NULL))
+        bytes_append_text(&key->toolchain, toolchain->identity);
+    if (bytes_failed(&text) || bytes_failed(&options) || bytes_failed(&key->base) ||
+        bytes_failed(&key->toolchain))
+        status = error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a cache key");
+    bytes_free(&text);
+    bytes_free(&options);
+    return status;
+}
+
+/* Takes over an entry that the cache has verified. A section that is missing or malformed makes it
+ * corrupt. */
+static dsajit_status from_entry(struct code *code, dsajit_error *error)
+{
+    const struct cache_section *image = cache_entry_section(&code->entry, "code");
+    const struct cache_section *symbol = cache_entry_section(&code->entry, "symbol");
+    const struct cache_section *resources = cache_entry_section(&code->entry, "resources");
+    if (!image || !symbol || !resources)
+        return error_set(error, DSAJIT_ERROR_CORRUPT, "%s lacks a section", code->entry.path);
+    code->symbol = strndup(symbol->data, symbol->size);
+    if (!code->symbol)
+        return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
+    if (!resources_parse(resources->data, resources->size, &code->info))
+        return error_set(error, DSAJIT_ERROR_CORRUPT, "%s: malformed resources", code->entry.path);
+    code->image = image->data;
+    code->size = image->size;
+    code->info.code_bytes = (uint32_t)image->size;
+    code->info.origin = code->entry.prebuilt ? DSAJIT_ORIGIN_PREBUILT : DSAJIT_ORIGIN_CACHE;
+    return DSAJIT_OK;
+}
+
+static dsajit_status look_up(dsajit_context *context, const struct cache_key *key,
+                             struct code *code, dsajit_error *error)
+{
+    dsajit_status status = cache_get(context->cache, key, &code->entry, error);
+    return status ? status : from_entry(code, error);
+}
+
+static void publish(dsajit_context *context, const struct cache_key *key, const struct code *code,
+                    const struct compile_result *result)
+{
+    struct bytes resources = {0};
+    resources_format(&code->info, &resources);
+    const struct cache_section sections[] = {
+        {"symbol", code->symbol, strlen(code->symbol)},
+        {"resources", resources.data, resources.size},
+        {"code", code->image, code->size},
+        {"log", result->log.data, result->log.size},
+    };
+    dsajit_error error;
+    if (!bytes_failed(&resources) &&
+        cache_publish(context->cache, key, sections, sizeof sections / sizeof *sections, &error))
+        log_message(&context->log, DSAJIT_LOG_WARNING,
+                    "a compiled kernel was not kept, the next process will compile it again: %s",
+                    error.message);
+    bytes_free(&resources);
+}
+
+static dsajit_status compile(dsajit_context *context, const struct variant *variant,
+                             const struct cache_key *key, const struct bytes *source,
+                             struct code *code, dsajit_error *error)
+{
+    const struct toolchain *toolchain;
+    dsajit_status status = context_toolchain(context, &toolchain, error);
+    if (status)
+        return status;
+    const struct compile_request request = {
+        .source = bytes_text(source),
+        .name = families[variant->family].template_name,
+        .target = architectures[variant->architecture],
+        .options = codegen_options,
+    };
+    struct compile_result result = {0};
+    status = compiler_compile(context->compiler, &request, &result, error);
+    if (!status) {
+        code->compiled = result.code;
+        result.code = (struct bytes){0};
+        code->symbol = result.symbol;
+        result.symbol = NULL;
+        code->image = code->compiled.data;
+        code->size = code->compiled.size;
+        resources_from_compiler(&result, &code->info);
+        code->info.code_bytes = (uint32_t)code->size;
+        code->info.origin = DSAJIT_ORIGIN_COMPILED;
+        publish(context, key, code, &result);
+    }
+    compile_result_free(&result);
+    return status;
+}
+
+/* A miss: one compile a key, as far as the lock holds. */
+static dsajit_status compile_once(dsajit_context *context, const struct variant *variant,
+                                  const struct cache_key *key, const struct bytes *source,
+                                  enum code_policy policy, struct code *code, dsajit_error *error)
+{
+    int lock;
+    cache_lock(context->cache, key, LOCK_TIMEOUT_MS, &lock);
+    dsajit_status status = DSAJIT_ERROR_NOT_FOUND;
+    if (policy == CODE_USE_CACHE) {
+        status = look_up(context, key, code, NULL);
+        if (status)
+            code_free(code);
+    }
+    if (status)
+        status = compile(context, variant, key, source, code, error);
+    cache_unlock(lock);
+    return status;
+}
+
+dsajit_status code_obtain(dsajit_context *context, const struct variant *variant,
+                          enum code_policy policy, struct code *code, dsajit_error *error)
+{
+    *code = (struct code){0};
+    struct cache_key key = {0};
+    struct bytes source = {0};
+    dsajit_status status = code_key(context, variant, &key, &source, error);
+    if (!status) {
+        status =
+            policy == CODE_USE_CACHE ? look_up(context, &key, code, error) : DSAJIT_ERROR_NOT_FOUND;
+        if (status) {
+            code_free(code);
+            status = compile_once(context, variant, &key, &source, policy, code, error);
+        }
+    }
+    if (status) {
+        code_free(code);
+        struct bytes name = {0};
+        variant_format(variant, &name);
+        error_prefix(error, status, "%s", bytes_text(&name));
+        bytes_free(&name);
+    }
+    bytes_free(&source);
+    cache_key_free(&key);
+    return status;
+}
+
+void code_free(struct code *code)
+{
+    free(code->symbol);
+    bytes_free(&code->compiled);
+    cache_entry_free(&code->entry);
+    *code = (struct code){0};
+}

@@ -1,0 +1,71 @@
+#include "runtime/environment.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As getenv, but unset and empty are the same, and a set-user-ID program reads none. */
+static const char *variable(const char *name)
+{
+    const char *value = secure_getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static dsajit_status complete_device(dsajit_options *options, dsajit_error *error)
+{
+    static const char *const names[] = {
+        [DSAJIT_DEVICE_AUTO] = "auto",
+        [DSAJIT_DEVICE_HIP] = "hip",
+        [DSAJIT_DEVICE_EMULATOR] = "emulator",
+        [DSAJIT_DEVICE_NONE] = "none",
+    };
+    const char *value = variable("DSAJIT_DEVICE");
+    if (options->device != DSAJIT_DEVICE_AUTO || !value)
+        return DSAJIT_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            options->device = (dsajit_device_kind)i;
+            return DSAJIT_OK;
+        }
+    }
+    return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
+                     "DSAJIT_DEVICE is '%.64s'; auto, hip, emulator and none are allowed", value);
+}
+
+static dsajit_status complete_timeout(dsajit_options *options, dsajit_error *error)
+{
+    const char *value = variable("DSAJIT_COMPILE_TIMEOUT_MS");
+    if (options->compile_timeout_ms > 0 || !value)
+        return DSAJIT_OK;
+    char *end;
+    long number = strtol(value, &end, 10);
+    if (*end || number <= 0 || number > INT_MAX)
+        return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
+                         "DSAJIT_COMPILE_TIMEOUT_MS is '%.64s'; a number of milliseconds from 1 to "
+                         "%d is allowed",
+                         value, INT_MAX);
+    options->compile_timeout_ms = (int)number;
+    return DSAJIT_OK;
+}
+
+dsajit_status environment_complete(const dsajit_options *given, dsajit_options *options,
+                                   dsajit_error *error)
+{
+    *options = (dsajit_options)DSAJIT_OPTIONS_DEFAULT;
+    if (given) {
+        if (given->struct_size != sizeof *given)
+            return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
+                             "options.struct_size is %zu, not %zu", given->struct_size,
+                             sizeof *given);
+        *options = *given;
+    }
+    dsajit_status status = complete_device(options, error);
+    if (status)
+        return status;
+    if (!options->hip_library)
+        options->hip_library = variable("DSAJIT_HIP_LIBRARY");
+    if (!options->template_directory)
+        options->template_directory = variable("DSAJIT_TEMPLATE_DIR");
+    /* Cache and compiler read their own variables: their rules are their own. */
+    return complete_timeout(options, error);
+}

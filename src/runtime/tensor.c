@@ -1,0 +1,88 @@
+#include "runtime/tensor.h"
+
+#include <stdio.h>
+
+bool tensor_is_empty(const DLTensor *tensor)
+{
+    for (int i = 0; i < tensor->ndim; i++)
+        if (tensor->shape[i] == 0)
+            return true;
+    return false;
+}
+
+int64_t tensor_stride(const DLTensor *tensor, int dimension)
+{
+    if (tensor->strides)
+        return tensor->strides[dimension];
+    int64_t stride = 1;
+    for (int i = tensor->ndim - 1; i > dimension; i--)
+        if (__builtin_mul_overflow(stride, tensor->shape[i], &stride))
+            return -1; /* no such tensor exists; every caller refuses it */
+    return stride;
+}
+
+static void describe_type(DLDataType type, char text[32])
+{
+    static const char *const letters[] = {
+        [kDLInt] = "i", [kDLUInt] = "u", [kDLFloat] = "f", [kDLBfloat] = "bf"};
+    const char *letter = type.code < sizeof letters / sizeof *letters ? letters[type.code] : NULL;
+    if (letter && type.lanes == 1)
+        snprintf(text, 32, "%s%d", letter, type.bits);
+    else
+        snprintf(text, 32, "DLPack type (%d, %d, %d)", type.code, type.bits, type.lanes);
+}
+
+static dsajit_status check_type(struct named_tensor named, const struct tensor_rule *rule,
+                                dsajit_error *error)
+{
+    DLDataType type = named.tensor->dtype;
+    bool code = rule->code == ANY_TYPE_CODE || type.code == rule->code;
+    bool bits =
+        type.bits == rule->bits || (rule->bits_alternative && type.bits == rule->bits_alternative);
+    if (code && bits && type.lanes == 1)
+        return DSAJIT_OK;
+    char had[32], wanted[32], alternative[32];
+    describe_type(type, had);
+    if (rule->code == ANY_TYPE_CODE)
+        return error_set(error, DSAJIT_ERROR_UNSUPPORTED, "%s is %s; a type of %d bits is served",
+                         named.name, had, rule->bits);
+    describe_type((DLDataType){rule->code, rule->bits, 1}, wanted);
+    describe_type((DLDataType){rule->code, rule->bits_alternative, 1}, alternative);
+    return error_set(error, DSAJIT_ERROR_UNSUPPORTED, "%s is %s; %s%s%s is served", named.name, had,
+                     wanted, rule->bits_alternative ? " or " : "",
+                     rule->bits_alternative ? alternative : "");
+}
+
+dsajit_status tensor_check(struct named_tensor named, const struct tensor_rule *rule, int device,
+                           dsajit_error *error)
+{
+    const DLTensor *tensor = named.tensor;
+    if (!tensor)
+        return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "%s is NULL", named.name);
+    if (tensor->device.device_type != kDLROCM || tensor->device.device_id != device)
+        return error_set(error, DSAJIT_ERROR_UNSUPPORTED,
+                         "%s is on DLPack device (%d, %d); ROCm device (%d, %d) is served, which q "
+                         "is on",
+                         named.name, (int)tensor->device.device_type, tensor->device.device_id,
+                         (int)kDLROCM, device);
+    if (tensor->ndim < rule->ranks_min || tensor->ndim > rule->ranks_max)
+        return error_set(error, DSAJIT_ERROR_UNSUPPORTED,
+                         "%s has %d dimensions; %d to %d are served", named.name, tensor->ndim,
+                         rule->ranks_min, rule->ranks_max);
+    if (!tensor->shape)
+        return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "%s.shape is NULL", named.name);
+    for (int i = 0; i < tensor->ndim; i++)
+        if (tensor->shape[i] < 0)
+            return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "%s.shape[%d] is %lld",
+                             named.name, i, (long long)tensor->shape[i]);
+    dsajit_status status = check_type(named, rule, error);
+    if (status)
+        return status;
+    if (!tensor->data && !tensor_is_empty(tensor))
+        return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "%s.data is NULL", named.name);
+    if ((uintptr_t)tensor_data(tensor) % rule->alignment)
+        return error_set(error, DSAJIT_ERROR_UNSUPPORTED,
+                         "%s starts at %p; an address that %u divides is served", named.name,
+                         tensor_data(tensor), rule->alignment);
+    return DSAJIT_OK;
+}
