@@ -121,10 +121,20 @@ static uint32_t overflowed(const struct number_format *f, bool negative, enum ro
     return overflow == OVERFLOW_SATURATE || towards_zero ? f->largest : f->infinity;
 }
 
+/* The common case of the common format: an f32 to nearest even, by one addition. */
+static uint32_t encode_bf16(float value)
+{
+    uint32_t bits = number_to_bits(value);
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
 uint32_t number_encode(enum number_format_id format, double value, enum rounding rounding,
                        enum overflow overflow)
 {
     const struct number_format *f = &number_formats[format];
+    if (format == NUMBER_BF16 && rounding == ROUND_NEAREST_EVEN && overflow == OVERFLOW_INFINITY &&
+        (float)value == value)
+        return encode_bf16((float)value);
     bool negative = signbit(value);
     uint32_t sign = (uint32_t)negative << (f->bits - 1);
 
