@@ -25,8 +25,7 @@ extern "C" {
 /* "0.1.0", of the library that is loaded. Static storage. */
 DSAJIT_API const char *dsajit_version(void);
 
-/* ---- Context
- * --------------------------------------------------------------------------------------- */
+/* ---- Context ---- */
 
 /* One HIP runtime (a real one or the emulator) with all its devices, the cache and the compiler. */
 typedef struct dsajit_context dsajit_context;
@@ -46,20 +45,22 @@ typedef struct dsajit_options {
     const char *hip_library;     /* DSAJIT_HIP_LIBRARY: path of the HIP runtime to open */
     const char *cache_directory; /* DSAJIT_CACHE_DIR, then $XDG_CACHE_HOME/dsajit, then
                                     ~/.cache/dsajit; "" for none */
-    const char *const
-        *prebuilt; /* DSAJIT_PREBUILT_PATH: NULL-terminated list of read-only cache directories */
+    /* DSAJIT_PREBUILT_PATH: NULL-terminated list of read-only cache directories */
+    const char *const *prebuilt;
     const char *rocm_path;          /* DSAJIT_ROCM_PATH, then docs/toolchain.md's order */
     const char *compiler;           /* DSAJIT_COMPILER: path of the dsajit-compiler program */
     const char *template_directory; /* DSAJIT_TEMPLATE_DIR: kernel templates to use instead of the
                                        built-in ones */
     int compile_timeout_ms;         /* DSAJIT_COMPILE_TIMEOUT_MS; default 120000 */
-    dsajit_log_function log;        /* NULL: warnings and errors are dropped */
+    bool strict;             /* DSAJIT_STRICT=1: never compile; what is not in a cache directory is
+                                refused with SEALED */
+    dsajit_log_function log; /* NULL: warnings and errors are dropped */
     void *log_user;
 } dsajit_options;
 
 #define DSAJIT_OPTIONS_DEFAULT                                                                     \
     {                                                                                              \
-        sizeof(dsajit_options), DSAJIT_DEVICE_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0                      \
+        sizeof(dsajit_options), DSAJIT_DEVICE_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                   \
     }
 
 /* Opens the HIP runtime and the cache; starts no compiler. `options` may be NULL. The caller closes
@@ -71,8 +72,7 @@ DSAJIT_API dsajit_status dsajit_open(const dsajit_options *options, dsajit_conte
    and no launch of it may be unfinished on a device. */
 DSAJIT_API void dsajit_close(dsajit_context *context);
 
-/* ---- Device
- * ---------------------------------------------------------------------------------------- */
+/* ---- Device ---- */
 
 typedef struct dsajit_device_info {
     dsajit_device_kind kind; /* HIP, EMULATOR or NONE */
@@ -92,8 +92,7 @@ DSAJIT_API dsajit_status dsajit_get_device_info(const dsajit_context *context,
    Cast to the function's own type. */
 DSAJIT_API void *dsajit_hip_symbol(const dsajit_context *context, const char *name);
 
-/* ---- Variants
- * -------------------------------------------------------------------------------------- */
+/* ---- Variants ---- */
 
 /* A variant is named by its canonical text, for instance
      sparse_mla/gfx950/heads=8,has_invalid=1,return_lse=0,index=i32,scale=pow2,math=bf16
@@ -156,8 +155,7 @@ typedef struct dsajit_kernel_info {
 DSAJIT_API dsajit_status dsajit_prepare(dsajit_context *context, const char *variant,
                                         dsajit_kernel_info *info, dsajit_error *error);
 
-/* ---- Sparse MLA
- * ------------------------------------------------------------------------------------ */
+/* ---- Sparse MLA ---- */
 
 /* How the cache records' per-128 scales are read. */
 typedef enum dsajit_scale_format {

@@ -93,21 +93,43 @@ static void publish(dsajit_context *context, const struct cache_key *key, const 
     bytes_free(&resources);
 }
 
-static dsajit_status compile(dsajit_context *context, const struct variant *variant,
+/* A compile is about to happen: what the seal says of it. */
+static dsajit_status pass_seal(dsajit_context *context, const struct cache_key *key,
+                               dsajit_error *error)
+{
+    int mode = atomic_load(&context->seal_mode);
+    if (mode == DSAJIT_SEAL_ERROR) {
+        const char *directory = cache_directory(context->cache);
+        error_set(error, DSAJIT_ERROR_SEALED,
+                  "not in the cache, and compiling is forbidden (%s); looked into: %s; key:\n%s%s",
+                  context->strict ? "strict mode" : "sealed",
+                  directory ? directory : "no directory", bytes_text(&key->base),
+                  bytes_text(&key->toolchain));
+        return DSAJIT_ERROR_SEALED;
+    }
+    if (mode == DSAJIT_SEAL_WARN)
+        atomic_fetch_add(&context->sealed_compiles, 1);
+    return DSAJIT_OK;
+}
+
+static dsajit_status compile(dsajit_context *context, const struct code_request *wanted,
                              const struct cache_key *key, const struct bytes *source,
                              struct code *code, dsajit_error *error)
 {
+    dsajit_status status = pass_seal(context, key, error);
     const struct toolchain *toolchain;
-    dsajit_status status = context_toolchain(context, &toolchain, error);
+    if (!status)
+        status = context_toolchain(context, &toolchain, error);
     if (status)
         return status;
     const struct compile_request request = {
         .source = bytes_text(source),
-        .name = families[variant->family].template_name,
-        .target = architectures[variant->architecture],
+        .name = families[wanted->variant->family].template_name,
+        .target = architectures[wanted->variant->architecture],
         .options = codegen_options,
     };
     struct compile_result result = {0};
+    atomic_fetch_add(&context->compiles, 1);
     status = compiler_compile(context->compiler, &request, &result, error);
     if (!status) {
         code->compiled = result.code;
@@ -120,51 +142,55 @@ static dsajit_status compile(dsajit_context *context, const struct variant *vari
         code->info.code_bytes = (uint32_t)code->size;
         code->info.origin = DSAJIT_ORIGIN_COMPILED;
         publish(context, key, code, &result);
+    } else if (result.log.size) {
+        log_message(&context->log, DSAJIT_LOG_ERROR, "%s", bytes_text(&result.log));
     }
     compile_result_free(&result);
     return status;
 }
 
 /* A miss: one compile a key, as far as the lock holds. */
-static dsajit_status compile_once(dsajit_context *context, const struct variant *variant,
+static dsajit_status compile_once(dsajit_context *context, const struct code_request *request,
                                   const struct cache_key *key, const struct bytes *source,
-                                  enum code_policy policy, struct code *code, dsajit_error *error)
+                                  struct code *code, dsajit_error *error)
 {
     int lock;
     cache_lock(context->cache, key, LOCK_TIMEOUT_MS, &lock);
     dsajit_status status = DSAJIT_ERROR_NOT_FOUND;
-    if (policy == CODE_USE_CACHE) {
+    if (!request->recompile) {
         status = look_up(context, key, code, NULL);
         if (status)
             code_free(code);
     }
     if (status)
-        status = compile(context, variant, key, source, code, error);
+        status = compile(context, request, key, source, code, error);
     cache_unlock(lock);
     return status;
 }
 
-dsajit_status code_obtain(dsajit_context *context, const struct variant *variant,
-                          enum code_policy policy, struct code *code, dsajit_error *error)
+dsajit_status code_obtain(dsajit_context *context, const struct code_request *request,
+                          struct code *code, dsajit_error *error)
 {
     *code = (struct code){0};
     struct cache_key key = {0};
     struct bytes source = {0};
-    dsajit_status status = code_key(context, variant, &key, &source, error);
+    dsajit_status status = code_key(context, request->variant, &key, &source, error);
     if (!status) {
-        status =
-            policy == CODE_USE_CACHE ? look_up(context, &key, code, error) : DSAJIT_ERROR_NOT_FOUND;
+        status = request->recompile ? DSAJIT_ERROR_NOT_FOUND : look_up(context, &key, code, NULL);
         if (status) {
             code_free(code);
-            status = compile_once(context, variant, &key, &source, policy, code, error);
+            status = compile_once(context, request, &key, &source, code, error);
         }
     }
     if (status) {
         code_free(code);
         struct bytes name = {0};
-        variant_format(variant, &name);
+        variant_format(request->variant, &name);
         error_prefix(error, status, "%s", bytes_text(&name));
         bytes_free(&name);
+    } else if (code->info.origin == DSAJIT_ORIGIN_COMPILED &&
+               atomic_load(&context->seal_mode) == DSAJIT_SEAL_WARN) {
+        log_message(&context->log, DSAJIT_LOG_WARNING, "compiled after the seal: %s", code->symbol);
     }
     bytes_free(&source);
     cache_key_free(&key);

@@ -5,6 +5,8 @@
 #include "codegen/variant.h"
 #include "runtime/context.h"
 
+#include <stdatomic.h>
+
 /* A code object with what is known about it. */
 struct code {
     const void *image;
@@ -15,13 +17,16 @@ struct code {
     struct bytes compiled;    /* owns it when it was compiled */
 };
 
-enum code_policy {
-    CODE_USE_CACHE, /* look into the cache first */
-    CODE_RECOMPILE  /* what the cache holds is of no use: compile and replace it */
+struct code_request {
+    const struct variant *variant;
+    bool recompile;                 /* what the cache holds is of no use: compile and replace it */
+    struct compiler_worker *worker; /* compiles here; NULL: in a helper of its own */
+    int timeout_ms;                 /* 0: the context's */
+    const atomic_bool *cancel;      /* a compile is given up when it turns true; NULL: never */
 };
 
-dsajit_status code_obtain(dsajit_context *context, const struct variant *variant,
-                          enum code_policy policy, struct code *code, dsajit_error *error);
+dsajit_status code_obtain(dsajit_context *context, const struct code_request *request,
+                          struct code *code, dsajit_error *error);
 void code_free(struct code *code);
 
 /* The cache key of a variant. The toolchain part stays empty when there is no toolchain. Gives the

@@ -43,6 +43,8 @@ static dsajit_status open_parts(const dsajit_options *given, dsajit_context *con
     if (status)
         return status;
     context->log = (struct logger){options.log, options.log_user};
+    context->strict = options.strict;
+    atomic_init(&context->seal_mode, options.strict ? DSAJIT_SEAL_ERROR : DSAJIT_SEAL_OFF);
     status = template_directory_open(options.template_directory, &context->template_directory,
                                      &context->templates, error);
     if (status)

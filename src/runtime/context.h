@@ -7,7 +7,10 @@
 #include "compiler/compiler.h"
 #include "runtime/hip.h"
 
+#include "dsajit/warmup.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct slot;
 
@@ -20,6 +23,9 @@ struct dsajit_context {
     char *template_directory; /* NULL: the built-in ones */
     unsigned fork_generation; /* of the process that opened it */
     struct slot **slots;      /* [device * family_count + family] -> one slot a variant */
+    bool strict;              /* sealed from the start and for good */
+    atomic_int seal_mode;     /* dsajit_seal_mode */
+    atomic_ullong compiles, sealed_compiles;
     pthread_mutex_t toolchain_mutex;
     bool toolchain_known;
     dsajit_status toolchain_status; /* why there is none */

@@ -48,6 +48,18 @@ static dsajit_status complete_timeout(dsajit_options *options, dsajit_error *err
     return DSAJIT_OK;
 }
 
+static dsajit_status complete_strict(dsajit_options *options, dsajit_error *error)
+{
+    const char *value = variable("DSAJIT_STRICT");
+    if (!value)
+        return DSAJIT_OK;
+    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+        return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
+                         "DSAJIT_STRICT is '%.64s'; 0 and 1 are allowed", value);
+    options->strict = options->strict || *value == '1';
+    return DSAJIT_OK;
+}
+
 dsajit_status environment_complete(const dsajit_options *given, dsajit_options *options,
                                    dsajit_error *error)
 {
@@ -66,6 +78,9 @@ dsajit_status environment_complete(const dsajit_options *given, dsajit_options *
         options->hip_library = variable("DSAJIT_HIP_LIBRARY");
     if (!options->template_directory)
         options->template_directory = variable("DSAJIT_TEMPLATE_DIR");
+    status = complete_strict(options, error);
+    if (status)
+        return status;
     /* Cache and compiler read their own variables: their rules are their own. */
     return complete_timeout(options, error);
 }

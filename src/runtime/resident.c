@@ -99,7 +99,8 @@ static dsajit_status load_variant(dsajit_context *context, const struct variant 
                                   struct resident *resident, dsajit_error *error)
 {
     struct code code;
-    dsajit_status status = code_obtain(context, variant, CODE_USE_CACHE, &code, error);
+    struct code_request request = {.variant = variant};
+    dsajit_status status = code_obtain(context, &request, &code, error);
     if (status)
         return status;
     hipError_t result;
@@ -110,7 +111,8 @@ static dsajit_status load_variant(dsajit_context *context, const struct variant 
         log_message(&context->log, DSAJIT_LOG_WARNING,
                     "the device refuses a cached kernel, compiling it again: %s", code.entry.path);
         code_free(&code);
-        status = code_obtain(context, variant, CODE_RECOMPILE, &code, error);
+        request.recompile = true;
+        status = code_obtain(context, &request, &code, error);
         if (!status)
             status = load_module(context, &code, resident, &result, error);
     }

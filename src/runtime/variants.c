@@ -87,7 +87,8 @@ dsajit_status dsajit_get_isa(dsajit_context *context, const char *text, dsajit_t
     if (status)
         return status;
     struct code code;
-    status = code_obtain(context, &variant, CODE_USE_CACHE, &code, error);
+    const struct code_request request = {.variant = &variant};
+    status = code_obtain(context, &request, &code, error);
     if (status)
         return status;
     struct inspection inspection = {0};
@@ -107,7 +108,8 @@ dsajit_status dsajit_prepare(dsajit_context *context, const char *text, dsajit_k
     if (status)
         return status;
     struct code code;
-    status = code_obtain(context, &variant, CODE_USE_CACHE, &code, error);
+    const struct code_request request = {.variant = &variant};
+    status = code_obtain(context, &request, &code, error);
     if (status)
         return status;
     *info = code.info;
