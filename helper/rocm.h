@@ -1,0 +1,41 @@
+/* hipRTC and comgr, loaded at run time; no ROCm header is needed to build. */
+#ifndef HELPER_ROCM_H
+#define HELPER_ROCM_H
+
+#include "compiler/protocol.h"
+
+/* Every comgr handle is a struct of one 64-bit number, passed by value. */
+struct comgr_handle {
+    uint64_t handle;
+};
+
+enum {
+    HIPRTC_ERROR_COMPILATION = 6, /* what a bad source gives */
+    COMGR_DATA_KIND_EXECUTABLE = 8
+};
+
+struct rocm {
+    const char *comgr_path, *hiprtc_path;
+    void *comgr, *hiprtc; /* NULL until loaded */
+#define HIPRTC_FUNCTION(result, name, parameters) result(*name) parameters;
+#define COMGR_FUNCTION(result, name, parameters)  result(*name) parameters;
+#include "rocm_functions.def"
+};
+
+/* What a request failed of. */
+struct failure {
+    char text[512];
+};
+enum reply_status fail(struct failure *failure, enum reply_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Load what is not loaded yet. hipRTC 7.2 crashes in hiprtcCreateProgram when it finds no comgr,
+   so comgr is always first. */
+enum reply_status rocm_load_comgr(struct rocm *rocm, struct failure *failure);
+enum reply_status rocm_load_all(struct rocm *rocm, struct failure *failure);
+
+/* fail() for a comgr call that returned `result`. */
+enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
+                               enum reply_status status, const char *call, int result);
+
+#endif
