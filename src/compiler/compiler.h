@@ -28,6 +28,7 @@ void compiler_destroy(struct compiler *compiler);
 /* ---- Toolchain ---- */
 /* What compiles: found without starting the helper where it is remembered. */
 struct toolchain {
+    char *helper;   /* the dsajit-compiler program */
     char *prefix;   /* the ROCm prefix chosen, and why: for people */
     char *origin;   /* "DSAJIT_ROCM_PATH", "/opt/rocm", "private copy", … */
     char *version;  /* "hipRTC 7.2, comgr 3.0, LLVM 22.1.8": for people */

@@ -150,9 +150,10 @@ dsajit_status compiler_toolchain(struct compiler *compiler, const char *memory_d
     dsajit_status status = compiler_locate(compiler, &location, error);
     if (status)
         return status;
+    toolchain->helper = strdup(location->helper);
     toolchain->prefix = strdup(location->prefix);
     toolchain->origin = strdup(location->origin);
-    if (!toolchain->prefix || !toolchain->origin)
+    if (!toolchain->helper || !toolchain->prefix || !toolchain->origin)
         status = error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a toolchain");
     else if (!memory_directory || !toolchain_recall(memory_directory, location, toolchain))
         status = identify(compiler, memory_directory, location, toolchain, error);
@@ -163,6 +164,7 @@ dsajit_status compiler_toolchain(struct compiler *compiler, const char *memory_d
 
 void toolchain_free(struct toolchain *toolchain)
 {
+    free(toolchain->helper);
     free(toolchain->prefix);
     free(toolchain->origin);
     free(toolchain->version);
