@@ -27,28 +27,27 @@ __device__ __forceinline__ u32 swizzle(u32 key)
     return 2 * (key % 8) + (key / 8) % 2;
 }
 
-// Latent step (j, h) of the key registers is piece 8 j + 2 group + h of its key.
-// The swizzle reaches 4 bits of the piece: three from group and h, one from j. What is left of j
-// is a plain offset, so that four addresses serve all 16 writes.
+// Both sides keep one address and derive the others by XOR: a row starts at a multiple of 1024, so
+// (p ^ x) ^ swizzle lies at the address of p ^ swizzle, XOR 16 x.
+//
+// Latent step (j, h) of the key registers is piece 8 j + 2 group + h of its key. The swizzle
+// reaches 4 bits of the piece: three from group and h, one from j. What is left of j is a plain
+// offset, so that four addresses serve all 16 writes.
 struct latent_writer {
-    lds_pointer<unsigned char> place[2][2]; // [j % 2][h]
+    u32 place; // of step (0, 0)
 
     __device__ __forceinline__ latent_writer(lds_pointer<unsigned char> tile,
                                              const thread_place &thread)
     {
         const u32 key = thread.column;
-        const auto row = tile + (keys_per_wave * thread.wave + key) * latent_row_bytes;
-#pragma unroll
-        for (u32 j = 0; j < 2; j++)
-#pragma unroll
-            for (u32 h = 0; h < 2; h++)
-                place[j][h] = row + piece_bytes * ((8 * j + 2 * thread.group + h) ^ swizzle(key));
+        place = (u32)tile + (keys_per_wave * thread.wave + key) * latent_row_bytes +
+                piece_bytes * ((2 * thread.group) ^ swizzle(key));
     }
 
     __device__ __forceinline__ void write(u32 j, u32 h, bf16x8 values) const
     {
-        constexpr u32 bytes_per_two_chunks = 2 * 64 * sizeof(__bf16);
-        *(lds_pointer<bf16x8>)(place[j % 2][h] + j / 2 * bytes_per_two_chunks) = values;
+        const u32 address = place ^ (piece_bytes * (8 * (j % 2) + h));
+        *(lds_pointer<bf16x8>)(address + piece_bytes * 16 * (j / 2)) = values;
     }
 };
 
@@ -65,18 +64,16 @@ constexpr u32 output_columns_per_wave = latent_size / waves_per_workgroup;
 constexpr u32 output_blocks = output_columns_per_wave / 16;
 
 struct latent_reader {
-    lds_pointer<unsigned char> place[output_blocks];
+    u32 place; // of block 0, keys 4 g + i
 
     __device__ __forceinline__ latent_reader(lds_pointer<unsigned char> tile,
                                              const thread_place &thread)
     {
         const u32 i = thread.column / 4, u = thread.column % 4;
         const u32 key = 4 * thread.group + i;
-        const auto row = tile + key * latent_row_bytes +
-                         thread.wave * output_columns_per_wave * sizeof(__bf16) + 8 * (u % 2);
-#pragma unroll
-        for (u32 n = 0; n < output_blocks; n++)
-            place[n] = row + piece_bytes * ((2 * n + u / 2) ^ swizzle(key));
+        place = (u32)tile + key * latent_row_bytes +
+                thread.wave * output_columns_per_wave * sizeof(__bf16) +
+                piece_bytes * ((u / 2) ^ swizzle(key)) + 8 * (u % 2);
     }
 
     // A operand of a 16x16x32 multiplication: rows are the 16 columns of block n, and
@@ -86,7 +83,7 @@ struct latent_reader {
     __device__ __forceinline__ bf16x8 read(u32 n, u32 half) const
     {
         constexpr u32 bytes_per_wave = keys_per_wave * latent_row_bytes;
-        const auto first = place[n] + 2 * half * bytes_per_wave;
+        const u32 first = (place ^ (piece_bytes * 2 * n)) + 2 * half * bytes_per_wave;
         return join(
             __builtin_amdgcn_ds_read_tr16_b64_v4bf16((lds_pointer<bf16x4>)first),
             __builtin_amdgcn_ds_read_tr16_b64_v4bf16((lds_pointer<bf16x4>)(first + bytes_per_wave)));

@@ -36,4 +36,14 @@ __device__ __forceinline__ void load_query(query_registers &query,
             __builtin_bit_cast(bf16x8, *(global_pointer<const u32x4_unaligned>)(rope + 32 * r));
 }
 
+// Wait here for the loads of load_query. Without it the compiler would wait for them at their
+// first use, inside the loop over tiles, and there for all that was loaded after them.
+__device__ __forceinline__ void wait_for(query_registers &query)
+{
+#pragma unroll
+    for (u32 j = 0; j < latent_chunks; j++)
+        asm volatile("" : "+v"(query.latent[j][0]), "+v"(query.latent[j][1]));
+    asm volatile("" : "+v"(query.rope[0]), "+v"(query.rope[1]));
+}
+
 #endif

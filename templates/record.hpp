@@ -45,22 +45,31 @@ struct key_registers {
 // What a masked entry reads instead of a record: its data, which may be anything, never enters.
 static __device__ const u32x4 zero_record[record_bytes / sizeof(u32x4)] = {};
 
-// Start the loads of one key per column. Negative entries are masked where the variant says that
-// they exist; 32 bits of a valid slot id are all there are, the row address takes 64.
-__device__ __forceinline__ void load_keys(key_registers &keys, const void *kv, index_type index,
-                                          u32 group)
+// Where the key of a column is. Negative entries are masked where the variant says that they
+// exist; 32 bits of a valid slot id are all there are, the row address takes 64.
+struct record_place {
+    u64 address;
+    u32 masked; // as in key_registers
+};
+
+__device__ __forceinline__ record_place find_record(const void *kv, index_type index)
 {
-    u64 address = (u64)kv + (u64)(u32)index * record_bytes;
+    record_place place = {(u64)kv + (u64)(u32)index * record_bytes, 0};
     if constexpr (variant::has_invalid) {
         const bool masked = index < 0;
-        keys.masked = (u32)__builtin_amdgcn_ballot_w64(masked) & 0xffffu;
-        address = masked ? (u64)zero_record : address;
-    } else {
-        keys.masked = 0;
+        place.masked = (u32)__builtin_amdgcn_ballot_w64(masked) & 0xffffu;
+        place.address = masked ? (u64)zero_record : place.address;
     }
-    const auto record = (global_pointer<const unsigned char>)address;
+    return place;
+}
+
+// Start the loads of one key per column.
+__device__ __forceinline__ void load_keys(key_registers &keys, record_place place, u32 group)
+{
+    const auto record = (global_pointer<const unsigned char>)place.address;
     const auto mine = record + group * bytes_per_load;
 
+    keys.masked = place.masked;
     keys.scales = *(global_pointer<const f32x4>)(record + scales_offset);
 #pragma unroll
     for (u32 j = 0; j < latent_chunks; j++)

@@ -35,24 +35,25 @@ __device__ __forceinline__ u32 find_masked_keys(u32 masked_by_index, int left)
     return masked_by_index | (all & ~((1u << (left < 0 ? 0 : left)) - 1));
 }
 
-__device__ __forceinline__ f32x4 mask_scores(f32x4 scores, u32 masked_keys, u32 group)
+__device__ __forceinline__ void mask_scores(float (&scores)[4], u32 masked_keys, u32 group)
 {
     const u32 mine = masked_keys >> (4 * group);
 #pragma unroll
     for (u32 i = 0; i < 4; i++)
         scores[i] = mine >> i & 1 ? masked_score : scores[i];
-    return scores;
 }
 
-__device__ __forceinline__ float largest_of(f32x4 v)
+__device__ __forceinline__ float largest_of(const float (&v)[4])
 {
     return larger(larger(v[0], v[1]), larger(v[2], v[3]));
 }
 
-__device__ __forceinline__ f32x4 exp2_of(f32x4 v)
+__device__ __forceinline__ void set_weights(float (&weights)[4], const float (&scores)[4],
+                                            float reference)
 {
-    return {__builtin_amdgcn_exp2f(v[0]), __builtin_amdgcn_exp2f(v[1]),
-            __builtin_amdgcn_exp2f(v[2]), __builtin_amdgcn_exp2f(v[3])};
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        weights[i] = __builtin_amdgcn_exp2f(scores[i] - reference);
 }
 
 #endif

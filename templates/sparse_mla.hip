@@ -23,7 +23,6 @@ struct shared_memory {
     // [wave][lane]: the lane's 4 weights, as the lane of the same number reads them in step 4.
     bf16x4 weights[waves_per_workgroup][lanes_per_wave];
     float by_wave[columns_per_wave][waves_per_workgroup]; // one number per head and wave
-    u32 outgrown[waves_per_workgroup];
 };
 
 // Tiles in registers: one in use, the others in flight.
@@ -45,6 +44,8 @@ __device__ __forceinline__ f32x4 score_keys(const key_registers &keys,
             sum[h] = multiply_16x16x32(latent, query.latent[j][h], sum[h]);
             writer.write(j, h, latent);
         }
+        if (j % 2)
+            __builtin_amdgcn_sched_barrier(0);
     }
 #pragma unroll
     for (u32 r = 0; r < rope_chunks; r++)
@@ -52,32 +53,56 @@ __device__ __forceinline__ f32x4 score_keys(const key_registers &keys,
     return sum[0] + sum[1];
 }
 
-// Step 4.
-__device__ __forceinline__ void accumulate(f32x4 (&output)[output_blocks],
-                                           const latent_reader &reader,
-                                           const shared_memory &shared, u32 lane)
+// Step 4, in the order of the reads: block n, then half of the keys.
+constexpr u32 halves = keys_per_tile / 32;
+constexpr u32 steps_ahead = 4;
+
+struct output_operands {
+    bf16x8 weights[halves]; // B: columns are heads, k in the order of latent_reader::read
+    bf16x8 latent[steps_ahead];
+};
+
+__device__ __forceinline__ void read_weights(output_operands &operands,
+                                             const shared_memory &shared, u32 lane)
 {
 #pragma unroll
-    for (u32 half = 0; half < 2; half++) {
-        // B operand: columns are heads, k is the key order of latent_reader::read.
-        const bf16x8 weights =
+    for (u32 half = 0; half < halves; half++)
+        operands.weights[half] =
             join(shared.weights[2 * half][lane], shared.weights[2 * half + 1][lane]);
-#pragma unroll
-        for (u32 n = 0; n < output_blocks; n++)
-            output[n] = multiply_16x16x32(reader.read(n, half), weights, output[n]);
-    }
 }
 
-// Combine one number per head over the workgroup. `shared.by_wave` must be free.
-template <class Combine>
-__device__ __forceinline__ float combine_waves(shared_memory &shared, const thread_place &place,
-                                               float value, Combine combine)
+__device__ __forceinline__ void start_output(output_operands &operands,
+                                             const latent_reader &reader)
 {
-    value = combine_groups(value, combine);
-    if (place.group == 0)
-        shared.by_wave[place.column][place.wave] = value;
-    barrier_for_lds();
-    const float(&all)[waves_per_workgroup] = shared.by_wave[place.column];
+#pragma unroll
+    for (u32 step = 0; step < steps_ahead; step++)
+        operands.latent[step] = reader.read(step / halves, step % halves);
+}
+
+__device__ __forceinline__ void accumulate(f32x4 (&output)[output_blocks],
+                                           output_operands &operands, const latent_reader &reader)
+{
+    constexpr u32 steps = output_blocks * halves;
+#pragma unroll
+    for (u32 step = 0; step < steps; step++) {
+        bf16x8 &latent = operands.latent[step % steps_ahead];
+        f32x4 &sum = output[step / halves];
+        sum = multiply_16x16x32(latent, operands.weights[step % halves], sum);
+        if (step + steps_ahead < steps) {
+            latent = reader.read((step + steps_ahead) / halves, step % halves);
+            __builtin_amdgcn_sched_group_barrier(0x8, 1, 0);
+            __builtin_amdgcn_sched_group_barrier(0x100, 2, 0);
+        }
+    }
+    __builtin_amdgcn_sched_group_barrier(0x8, steps_ahead, 0);
+}
+
+// Combine what each wave has left of a head.
+template <class Combine>
+__device__ __forceinline__ float combine_waves(const shared_memory &shared, u32 head,
+                                               Combine combine)
+{
+    const float(&all)[waves_per_workgroup] = shared.by_wave[head];
     return combine(combine(all[0], all[1]), combine(all[2], all[3]));
 }
 
@@ -96,6 +121,119 @@ __device__ __forceinline__ void write_output(const sparse_mla_arguments &argumen
             __builtin_bit_cast(u32x2, round_to_bf16(output[n] * factor));
 }
 
+// What a wave keeps while it works on one row.
+struct row_attention {
+    const sparse_mla_arguments &arguments;
+    const index_row &row;
+    const thread_place &place;
+    shared_memory &shared;
+    latent_writer writer;
+    latent_reader reader;
+    query_registers query;
+    key_registers keys[stages];
+    index_type indices[stages]; // of the keys after those in `keys`
+    running_softmax softmax;
+    f32x4 output[output_blocks] = {}; // not yet divided by the sum of the weights
+};
+
+// The first key of a wave in a tile.
+__device__ __forceinline__ u32 first_key(const thread_place &place)
+{
+    return keys_per_wave * place.wave;
+}
+
+// Loads in the order in which they are waited for.
+__device__ __forceinline__ void start_row(row_attention &state, u32 token)
+{
+    const u32 key = first_key(state.place) + state.place.column;
+    index_type first_indices[stages];
+#pragma unroll
+    for (u32 s = 0; s < stages; s++)
+        first_indices[s] = load_index(state.row, s * keys_per_tile + key);
+#pragma unroll
+    for (u32 s = 0; s < stages; s++)
+        state.indices[s] = load_index(state.row, (stages + s) * keys_per_tile + key);
+    load_query(state.query, state.arguments, token, state.place);
+    __builtin_amdgcn_sched_barrier(0);
+#pragma unroll
+    for (u32 s = 0; s < stages; s++)
+        load_keys(state.keys[s], find_record(state.arguments.kv, first_indices[s]),
+                  state.place.group);
+    wait_for(state.query);
+}
+
+// One tile, its first key at position `start` of the row, its keys in stage s.
+template <bool more> __device__ __forceinline__ void attend_tile(row_attention &state, u32 s, u32 start)
+{
+    const thread_place &place = state.place;
+    shared_memory &shared = state.shared;
+    running_softmax &softmax = state.softmax;
+
+    asm volatile("" : "+v"(state.writer.place), "+v"(state.reader.place));
+    f32x4 products = score_keys(state.keys[s], state.query, state.writer);
+    const u32 masked = find_masked_keys(state.keys[s].masked,
+                                        (int)(state.row.length - start - first_key(place)));
+    asm volatile("" : "+v"(products)::"memory");
+
+    if constexpr (more) {
+        const record_place record = find_record(state.arguments.kv, state.indices[s]);
+        state.indices[s] = load_index(
+            state.row, start + 2 * stages * keys_per_tile + first_key(place) + place.column);
+        load_keys(state.keys[s], record, place.group);
+        __builtin_amdgcn_sched_barrier(0);
+    }
+
+    float scores[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        scores[i] = products[i] * state.arguments.scale_log2e;
+    if (masked)
+        mask_scores(scores, masked, place.group);
+    const float of_wave = combine_groups(largest_of(scores), larger);
+    if (place.group == 0)
+        shared.by_wave[place.column][place.wave] = of_wave;
+    barrier_for_lds();
+
+    const float reference =
+        larger(softmax.reference, combine_waves(shared, place.column, larger));
+    output_operands operands;
+    start_output(operands, state.reader);
+    if (__builtin_amdgcn_ballot_w64(reference > softmax.reference) != 0) {
+        const float factor = __builtin_amdgcn_exp2f(softmax.reference - reference);
+        softmax.sum *= factor;
+#pragma unroll
+        for (u32 n = 0; n < output_blocks; n++)
+            state.output[n] *= factor;
+        softmax.reference = reference;
+    }
+    float weights[4];
+    set_weights(weights, scores, softmax.reference);
+    shared.weights[place.wave][place.lane] = round_to_bf16(weights);
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        softmax.sum += weights[i];
+    barrier_for_lds();
+
+    read_weights(operands, shared, place.lane);
+    accumulate(state.output, operands, state.reader);
+    barrier_for_lds();
+}
+
+// Stages take turns, and the loop has one exit. (With a way out between the turns the compiler
+// would no longer know how many loads are in flight, and wait for all.)
+__device__ __forceinline__ void attend_row(row_attention &state, u32 token)
+{
+    start_row(state, token);
+    u32 start = 0;
+    for (; start + keys_per_tile < state.row.length; start += stages * keys_per_tile) {
+#pragma unroll
+        for (u32 s = 0; s < stages; s++)
+            attend_tile<true>(state, s, start + s * keys_per_tile);
+    }
+    if (start < state.row.length)
+        attend_tile<false>(state, 0, start);
+}
+
 extern "C" __global__ __launch_bounds__(SPARSE_MLA_WORKGROUP_SIZE, 2) void
 DSAJIT_KERNEL(sparse_mla_arguments arguments)
 {
@@ -104,83 +242,22 @@ DSAJIT_KERNEL(sparse_mla_arguments arguments)
     const u32 token = find_token(blockIdx.x, arguments.tokens);
     const index_row row = find_row(arguments, token);
     const auto tile = (lds_pointer<unsigned char>)shared.latent;
-    const latent_writer writer(tile, place);
-    const latent_reader reader(tile, place);
 
-    f32x4 output[output_blocks] = {};
-    running_softmax softmax;
+    row_attention state = {arguments, row, place, shared, latent_writer(tile, place),
+                           latent_reader(tile, place)};
+    if (row.length > 0)
+        attend_row(state, token);
 
-    if (row.length > 0) {
-        const u32 first_key = keys_per_wave * place.wave;
-        index_type indices[stages];
-        key_registers keys[stages];
-        query_registers query;
-#pragma unroll
-        for (u32 s = 0; s < stages; s++) {
-            const index_type index =
-                load_index(row, s * keys_per_tile + first_key + place.column);
-            indices[s] =
-                load_index(row, (s + stages) * keys_per_tile + first_key + place.column);
-            load_keys(keys[s], arguments.kv, index, place.group);
-        }
-        load_query(query, arguments, token, place);
-
-        for (u32 start = 0; start < row.length;) {
-#pragma unroll
-            for (u32 s = 0; s < stages; s++) {
-                f32x4 scores = score_keys(keys[s], query, writer) * arguments.scale_log2e;
-                const u32 masked =
-                    find_masked_keys(keys[s].masked, (int)(row.length - start - first_key));
-                __builtin_amdgcn_sched_barrier(0);
-                const index_type index = indices[s];
-                indices[s] = load_index(row, start + 2 * stages * keys_per_tile + first_key +
-                                                 place.column);
-                load_keys(keys[s], arguments.kv, index, place.group);
-                __builtin_amdgcn_sched_barrier(0);
-
-                if (masked)
-                    scores = mask_scores(scores, masked, place.group);
-                f32x4 excess = scores - softmax.reference;
-                const bool outgrown =
-                    __builtin_amdgcn_ballot_w64(largest_of(excess) > tolerated_excess) != 0;
-                f32x4 weights = exp2_of(excess);
-                shared.weights[place.wave][place.lane] = round_to_bf16(weights);
-                if (place.lane == 0)
-                    shared.outgrown[place.wave] = outgrown;
-                barrier_for_lds();
-
-                const u32 any_outgrown = shared.outgrown[0] | shared.outgrown[1] |
-                                         shared.outgrown[2] | shared.outgrown[3];
-                if (__builtin_amdgcn_readfirstlane(any_outgrown)) {
-                    const float largest =
-                        combine_waves(shared, place, largest_of(scores), larger);
-                    const float reference = larger(softmax.reference, largest);
-                    const float factor = __builtin_amdgcn_exp2f(softmax.reference - reference);
-                    softmax.reference = reference;
-                    softmax.sum *= factor;
-#pragma unroll
-                    for (u32 n = 0; n < output_blocks; n++)
-                        output[n] *= factor;
-                    weights = exp2_of(scores - reference);
-                    shared.weights[place.wave][place.lane] = round_to_bf16(weights);
-                    barrier_for_lds();
-                }
-                softmax.sum += (weights[0] + weights[1]) + (weights[2] + weights[3]);
-                accumulate(output, reader, shared, place.lane);
-                barrier_for_lds();
-                start += keys_per_tile;
-                if (start >= row.length)
-                    break;
-            }
-        }
-    }
-
-    const float sum = combine_waves(shared, place, softmax.sum, sum_of);
-    write_output(arguments, token, place, output, sum == 0 ? 0 : __builtin_amdgcn_rcpf(sum));
+    const float of_wave = combine_groups(state.softmax.sum, sum_of);
+    if (place.group == 0)
+        shared.by_wave[place.column][place.wave] = of_wave;
+    barrier_for_lds();
+    const float sum = combine_waves(shared, place.column, sum_of);
+    write_output(arguments, token, place, state.output, sum == 0 ? 0 : __builtin_amdgcn_rcpf(sum));
     if constexpr (variant::return_lse) {
         constexpr float ln2 = 0x1.62e43p-1f;
         if (place.wave == 0 && place.lane < variant::heads)
             arguments.lse[token * variant::heads + place.lane] =
-                (softmax.reference + __builtin_amdgcn_logf(sum)) * ln2;
+                (state.softmax.reference + __builtin_amdgcn_logf(sum)) * ln2;
     }
 }

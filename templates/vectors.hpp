@@ -39,6 +39,11 @@ __device__ __forceinline__ bf16x4 round_to_bf16(f32x4 value)
     return __builtin_convertvector(value, bf16x4);
 }
 
+__device__ __forceinline__ bf16x4 round_to_bf16(const float (&value)[4])
+{
+    return round_to_bf16(f32x4{value[0], value[1], value[2], value[3]});
+}
+
 __device__ __forceinline__ bf16x2 round_to_bf16(f32x2 value)
 {
     return __builtin_convertvector(value, bf16x2);
