@@ -1,0 +1,40 @@
+/* Looking into a context: what it compiles with and where it caches. For people and tools; no
+   launch needs any of it. */
+#ifndef DSAJIT_INSPECT_H
+#define DSAJIT_INSPECT_H
+
+#include "dsajit/dsajit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Strings are owned by the context. */
+typedef struct dsajit_toolchain_info {
+    const char *helper;   /* path of the dsajit-compiler program */
+    const char *prefix;   /* the ROCm that it loads hipRTC and comgr from */
+    const char *origin;   /* what named that ROCm: "DSAJIT_ROCM_PATH", "/opt/rocm", … */
+    const char *version;  /* of hipRTC, comgr and LLVM, for people */
+    const char *identity; /* as it stands in cache keys: a line for each library loaded */
+} dsajit_toolchain_info;
+
+/* Looks for a toolchain the first time; may start the helper then. TOOLCHAIN_MISSING says what was
+   looked for and where. */
+DSAJIT_API dsajit_status dsajit_get_toolchain_info(dsajit_context *context,
+                                                   dsajit_toolchain_info *info,
+                                                   dsajit_error *error);
+
+/* Strings are owned by the context. */
+typedef struct dsajit_cache_info {
+    const char *directory;       /* the writable cache directory; NULL: running without one */
+    const char *problem;         /* why there is none although one is wanted; else NULL */
+    const char *const *prebuilt; /* NULL-terminated list of the read-only layers in use */
+} dsajit_cache_info;
+
+DSAJIT_API dsajit_status dsajit_get_cache_info(const dsajit_context *context,
+                                               dsajit_cache_info *info, dsajit_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/* What the commands of `dsajit` share: the table's row, common options, how a failure ends. */
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
+
+#include <argp.h>
+#include <dsajit/dsajit.h>
+#include <jansson.h>
+
+/* One row of the table in main.c. `run` parses with the row's own argp; argv[0] is the whole name,
+   "dsajit run sparse-mla", and it returns an exit code. */
+struct command {
+    const char *name; /* the words after dsajit */
+    const char *summary;
+    int (*run)(int argc, char **argv);
+    const struct argp *options;
+};
+
+/* Frozen; the manual page and --help list them. */
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_PROBLEM = 1,
+    EXIT_USAGE = 2,
+    EXIT_COMPILE_FAILED = 3,
+    EXIT_CACHE_UNUSABLE = 5,
+    EXIT_TOOLCHAIN_MISSING = 6,
+    EXIT_TIMED_OUT = 7,
+    EXIT_NO_DEVICE = 8
+};
+
+/* Options that every command has, through common_argp as a child whose input is one of these. */
+struct common_options {
+    bool json;
+    int verbosity; /* 0: warnings and errors; 1: information; 2: debugging */
+};
+extern const struct argp common_argp;
+#define COMMON_CHILDREN                                                                            \
+    {                                                                                              \
+        {&common_argp, 0, NULL, 0},                                                                \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/* "auto", "hip", "emulator"; ends the program as a usage error for anything else. */
+dsajit_device_kind command_parse_device(const char *text, const struct argp_state *state);
+const char *command_device_name(dsajit_device_kind kind);
+
+/* A whole number from `least` to `most`; ends the program as a usage error for anything else. */
+int64_t command_parse_integer(const char *name, const char *text, int64_t least, int64_t most,
+                              const struct argp_state *state);
+
+/* Opens a context that logs to standard error. */
+dsajit_status command_open(const struct common_options *common, dsajit_device_kind device,
+                           dsajit_context **context, dsajit_error *error);
+
+/* Tells a failure (and, with --json, prints it as the command's object); returns its exit code. */
+int command_fail(const struct common_options *common, const char *command,
+                 const dsajit_error *error);
+
+/* The start of every JSON result: schema and command. */
+json_t *command_json(const char *command);
+/* A number, or null for one that JSON has no way to write. */
+json_t *command_json_number(double value);
+/* Prints and frees it. */
+void command_print_json(json_t *object);
+
+int run_sparse_mla(int argc, char **argv);
+int run_source(int argc, char **argv);
+int run_isa(int argc, char **argv);
+int run_variants(int argc, char **argv);
+int run_doctor(int argc, char **argv);
+extern const struct argp sparse_mla_argp, source_argp, isa_argp, variants_argp, doctor_argp;
+
+#endif

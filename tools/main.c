@@ -1,0 +1,194 @@
+/* dsajit: the command. A user of the library's public API only. Results go to standard output,
+   everything else to standard error. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run_help(int argc, char **argv);
+static const struct argp help_argp;
+
+/* Every command. A new one is a row here and a file with its run function and options. */
+static const struct command commands[] = {
+    {"run sparse-mla", "run one sparse MLA problem and check the result", run_sparse_mla,
+     &sparse_mla_argp},
+    {"source", "print the specialised HIP source of a variant", run_source, &source_argp},
+    {"isa", "print the disassembled machine code of a variant", run_isa, &isa_argp},
+    {"variants", "list the variants there are", run_variants, &variants_argp},
+    {"doctor", "look at the device, the compiler and the cache", run_doctor, &doctor_argp},
+    {"help", "explain a command", run_help, &help_argp},
+};
+static const size_t command_count = sizeof commands / sizeof *commands;
+
+static const struct {
+    enum exit_code code;
+    const char *meaning;
+} exit_codes[] = {
+    {EXIT_DONE, "done, and right"},
+    {EXIT_PROBLEM, "an unexpected error, or a result outside the tolerance"},
+    {EXIT_USAGE, "wrong usage, or a problem that is not served"},
+    {EXIT_COMPILE_FAILED, "a variant failed to compile"},
+    {EXIT_CACHE_UNUSABLE, "the cache directory can't be used"},
+    {EXIT_TOOLCHAIN_MISSING, "hipRTC, comgr or the compiler helper is missing"},
+    {EXIT_TIMED_OUT, "a time limit passed"},
+    {EXIT_NO_DEVICE, "no HIP runtime with a gfx950"},
+};
+
+/* How many words of `words` the command's name takes up; 0 when it is another command. */
+static int match_name(const struct command *command, int count, char **words)
+{
+    const char *rest = command->name;
+    for (int i = 0; i < count; i++) {
+        const size_t size = strlen(words[i]);
+        if (strncmp(rest, words[i], size) != 0)
+            return 0;
+        if (rest[size] == '\0')
+            return i + 1;
+        if (rest[size] != ' ')
+            return 0;
+        rest += size + 1;
+    }
+    return 0;
+}
+
+static const struct command *find_command(int count, char **words, int *used)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if ((*used = match_name(&commands[i], count, words)) > 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* The text of dsajit --help after the options. */
+static char *list_commands(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_EXTRA)
+        return (char *)(uintptr_t)text;
+    char *list = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&list, &size);
+    if (!stream)
+        return NULL;
+    fputs("Commands:\n", stream);
+    for (size_t i = 0; i < command_count; i++)
+        fprintf(stream, "  %-16s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nExit codes:\n", stream);
+    for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++)
+        fprintf(stream, "  %d  %s\n", (int)exit_codes[i].code, exit_codes[i].meaning);
+    fputs("\ndsajit help COMMAND explains a command.", stream);
+    fclose(stream);
+    return list;
+}
+
+/* Stops at the first word that is no option: the command's name starts there. */
+static error_t parse_main(int key, char *argument, struct argp_state *state)
+{
+    int *first = state->input;
+    (void)argument;
+    switch (key) {
+    case 'V':
+        printf("dsajit %s\n", dsajit_version());
+        exit(EXIT_DONE);
+    case ARGP_KEY_ARG:
+        *first = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which command?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option main_table[] = {
+    {"version", 'V', NULL, 0, "Print the library's version", 0},
+    {0},
+};
+
+static const struct argp main_argp = {
+    .options = main_table,
+    .parser = parse_main,
+    .args_doc = "COMMAND [ARGUMENT...]",
+    .doc = "DeepSeek Sparse Attention kernels for AMD gfx950, generated, compiled and cached.",
+    .help_filter = list_commands,
+};
+
+static int refuse_command(int count, char **words)
+{
+    fprintf(stderr, "dsajit: there is no command '%s%s%s'; dsajit help lists them\n", words[0],
+            count > 1 ? " " : "", count > 1 ? words[1] : "");
+    return EXIT_USAGE;
+}
+
+struct help_words {
+    int count;
+    char **first;
+};
+
+static error_t parse_help(int key, char *argument, struct argp_state *state)
+{
+    struct help_words *words = state->input;
+    (void)argument;
+    if (key != ARGP_KEY_ARGS)
+        return ARGP_ERR_UNKNOWN;
+    words->count = state->argc - state->next;
+    words->first = state->argv + state->next;
+    return 0;
+}
+
+static const struct argp help_argp = {
+    .parser = parse_help,
+    .args_doc = "[COMMAND]",
+    .doc = "Explain a command, or list all.",
+};
+
+static int run_help(int argc, char **argv)
+{
+    struct help_words words = {0};
+    if (argp_parse(&help_argp, argc, argv, 0, NULL, &words))
+        return EXIT_PROBLEM;
+    const unsigned flags = ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK;
+    char name[64] = "dsajit";
+    if (words.count == 0) {
+        argp_help(&main_argp, stdout, flags, name);
+        return EXIT_DONE;
+    }
+    int used;
+    const struct command *command = find_command(words.count, words.first, &used);
+    if (!command || used != words.count)
+        return refuse_command(words.count, words.first);
+    snprintf(name, sizeof name, "dsajit %s", command->name);
+    argp_help(command->options, stdout, flags, name);
+    return EXIT_DONE;
+}
+
+/* The command gets its words as one argv[0], which argp's messages then name. */
+static int run_command(int count, char **words)
+{
+    int used;
+    const struct command *command = find_command(count, words, &used);
+    if (!command)
+        return refuse_command(count, words);
+    char name[64];
+    snprintf(name, sizeof name, "dsajit %s", command->name);
+    words[used - 1] = name;
+    return command->run(count - used + 1, words + used - 1);
+}
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = EXIT_USAGE;
+    int first = argc;
+    if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &first))
+        return EXIT_PROBLEM;
+    int code = run_command(argc - first, argv + first);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "dsajit: writing standard output: %s\n", strerror(errno));
+        code = EXIT_PROBLEM;
+    }
+    return code;
+}
