@@ -1,4 +1,5 @@
-/* The on-disk cache: one file an entry, as docs/cache-format.md defines. Pure files: knows no GPU and no compiler. */
+/* The on-disk cache: one file an entry, as docs/cache-format.md defines. Pure files: knows no GPU
+   and no compiler. */
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H
 
@@ -9,72 +10,95 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An entry's key: lines of "name=value", in the order cache_key_* functions append them, all of it compared on load.
-   `base` is the key without the toolchain, `toolchain` its identity text: together they name the file
-   (digest of base, then a short digest of toolchain), so that the entries of one variant under several
-   toolchains lie side by side and a host without a compiler can find them. */
+/* ---- Keys ---- */
+/* A key is text, lines of "name=value", all of it stored in the entry and compared on load. `base`
+   is the key without the toolchain, `toolchain` its identity text: together they name the file, so
+   that the entries of one variant under several toolchains lie side by side and a host without a
+   compiler can find them. A zeroed struct is an empty key. */
 struct cache_key {
-    struct bytes base;
-    struct bytes toolchain; /* empty: unknown; any toolchain's entry will do */
+    struct bytes base;      /* its first line is the cache format's version */
+    struct bytes toolchain; /* empty: unknown, any toolchain's entry will do */
 };
-/* Appends "name=value" to key->base; a value with a newline, or no memory, marks the key as failed (bytes_failed(&key->base)). */
+
+/* Appends a line to the base, after the format's version when it is the first. A name that isn't
+   made of letters, digits, '-' and '_', or a value with a newline, makes bytes_failed(&key->base)
+   true. */
 void cache_key_append(struct cache_key *key, const char *name, const char *value);
 void cache_key_free(struct cache_key *key);
 
-/* What an entry holds, apart from its key: named sections. Known names: "code", "symbol", "resources", "log", "listing", "metadata". */
+/* ---- Entries ---- */
+/* What an entry holds, apart from its key: named sections. Known names: "code", "symbol",
+   "resources", "log", "listing", "metadata". */
 struct cache_section {
-    const char *name;
-    const void *data;
+    const char *name; /* 1…23 of a-z, 0-9, '-' and '_' */
+    const void *data; /* in a parsed entry: 16-byte aligned in its file, a NUL behind it */
     size_t size;
 };
 
+enum { CACHE_SECTIONS_MAX = 16 };
+
 /* A verified entry in memory. */
 struct cache_entry {
-    struct bytes file;       /* the whole file */
-    const char *path;        /* where it was found (owned) */
-    bool prebuilt;           /* found in a read-only layer */
-    const char *key_base, *key_toolchain; /* NUL-terminated, inside `file` or owned */
-    struct cache_section sections[8];
+    struct bytes file; /* the whole file; the rest points into it */
+    const char *path;  /* where it was found (owned); NULL for one that was parsed from bytes */
+    bool prebuilt;     /* found in a read-only layer */
+    const char *key_base, *key_toolchain; /* NUL-terminated */
+    struct cache_section sections[CACHE_SECTIONS_MAX];
     size_t section_count;
 };
 /* NULL when absent. */
 const struct cache_section *cache_entry_section(const struct cache_entry *entry, const char *name);
 void cache_entry_free(struct cache_entry *entry);
 
+/* Parses and verifies an entry file's bytes, which it takes over from `file` when it succeeds.
+   CORRUPT says what is wrong. The bytes are hostile. */
+dsajit_status cache_entry_parse(struct bytes *file, struct cache_entry *entry, dsajit_error *error);
+
+/* ---- The cache ---- */
 struct cache_options {
-    const char *directory;                  /* writable layer; NULL: DSAJIT_CACHE_DIR, else XDG rules; "" : none */
-    const char *const *prebuilt;            /* NULL-terminated read-only layers; NULL: DSAJIT_PREBUILT_PATH */
+    const char *directory; /* writable layer; NULL: DSAJIT_CACHE_DIR, else XDG rules; "": none */
+    const char *const *prebuilt; /* NULL-terminated read-only layers; NULL: DSAJIT_PREBUILT_PATH */
     struct logger log;
 };
 struct cache;
 
-/* Never fails for the state of a disk: a directory that can't be used is left out, said once through the log, and kept as
-   the reason (cache_directory_problem). */
-dsajit_status cache_open(const struct cache_options *options, struct cache **cache, dsajit_error *error);
+/* Never fails for the state of a disk: a directory that can't be used is left out, said once
+   through the log, and kept as the reason (cache_directory_problem). OUT_OF_MEMORY. */
+dsajit_status cache_open(const struct cache_options *options, struct cache **cache,
+                         dsajit_error *error);
 void cache_close(struct cache *cache);
 const char *cache_directory(const struct cache *cache);         /* NULL: running without disk */
 const char *cache_directory_problem(const struct cache *cache); /* NULL: none */
 
-/* Looks a key up in every layer. DSAJIT_OK, or DSAJIT_ERROR_NOT_FOUND. Takes no lock, writes nothing. A bad entry counts as
-   absent; it costs one warning and is moved aside (in the writable layer) so that it is not read again. */
+/* The read-only layers, in order; NULL-terminated. */
+const char *const *cache_prebuilt(const struct cache *cache);
+
+/* Looks a key up in every layer: the exact entry in the writable layer, then in the prebuilt ones;
+   then, in the prebuilt ones and where the key's toolchain is unknown in all, the entry of any
+   toolchain, the first by file name. OK, or NOT_FOUND. Takes no lock and starts nothing. A bad
+   entry counts as absent; it costs one warning and is moved aside (in the writable layer) so that
+   it is not read again. Thread-safe. */
 dsajit_status cache_get(struct cache *cache, const struct cache_key *key, struct cache_entry *entry,
                         dsajit_error *error);
 
-/* Publishes an entry in the writable layer by rename. Best effort: a failure is a status for the log, and costs the caller
-   nothing since it has the bytes. */
-dsajit_status cache_publish(struct cache *cache, const struct cache_key *key, const struct cache_section *sections,
-                            size_t section_count, dsajit_error *error);
+/* Publishes an entry in the writable layer by rename. Best effort: a failure is a status for the
+   log, and costs the caller nothing since it has the bytes. CACHE_UNUSABLE, IO, OUT_OF_MEMORY,
+   INVALID_ARGUMENT (no key, bad section names, over 256 MiB). Thread-safe. */
+dsajit_status cache_publish(struct cache *cache, const struct cache_key *key,
+                            const struct cache_section *sections, size_t section_count,
+                            dsajit_error *error);
 
-/* A kernel-released lock for a key, only to save work: correct without it. `*lock` is -1 when none could be had. Waits
-   at most timeout_ms, logging whom it waits for after 1 s. */
+/* A kernel-released lock for a key, only to save work: everything is correct without it. `*lock` is
+   -1 when none could be had. Waits at most timeout_ms, and logs whom it waits for after 1 s, then
+   at growing intervals. The lock is its process's and its threads' alike, and dies with the
+   process. */
 void cache_lock(struct cache *cache, const struct cache_key *key, int timeout_ms, int *lock);
 void cache_unlock(int lock);
 
-/* Parses and verifies an entry file's bytes (taken over from `file`). DSAJIT_ERROR_CORRUPT says what is wrong. Fuzzed. */
-dsajit_status cache_entry_parse(struct bytes *file, struct cache_entry *entry, dsajit_error *error);
-
-/* Walks every entry file of a layer directory; used by tools. */
+/* Walks every entry file of a layer directory in the order of their names, until `visit` returns
+   false; used by tools. NOT_FOUND when there is no such directory. */
 typedef bool (*cache_visit_function)(void *user, const char *path);
-dsajit_status cache_walk(const char *directory, cache_visit_function visit, void *user, dsajit_error *error);
+dsajit_status cache_walk(const char *directory, cache_visit_function visit, void *user,
+                         dsajit_error *error);
 
 #endif

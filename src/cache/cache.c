@@ -1,0 +1,102 @@
+#include "cache/directory.h"
+#include "cache/layers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static dsajit_status no_memory(dsajit_error *error)
+{
+    return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory to open the cache");
+}
+
+/* False only when memory ran out. */
+static bool open_directory(struct cache *cache, const char *option)
+{
+    if (option && !*option)
+        return true;
+    cache->directory = directory_choose(option);
+    if (!cache->directory)
+        return false;
+    if (!directory_prepare(cache->directory, &cache->directory_mode, &cache->problem)) {
+        free(cache->directory);
+        cache->directory = NULL;
+        log_message(&cache->log, DSAJIT_LOG_WARNING,
+                    "running without a disk cache: %s; DSAJIT_CACHE_DIR can name another directory",
+                    bytes_text(&cache->problem));
+    }
+    return !bytes_failed(&cache->problem);
+}
+
+static void check_prebuilt(const struct cache *cache)
+{
+    for (char **directory = cache->prebuilt; *directory; directory++) {
+        if (access(*directory, R_OK | X_OK))
+            log_message(&cache->log, DSAJIT_LOG_WARNING, "prebuilt layer %s: %s", *directory,
+                        strerrordesc_np(errno));
+    }
+}
+
+dsajit_status cache_open(const struct cache_options *options, struct cache **cache,
+                         dsajit_error *error)
+{
+    struct cache *opened = calloc(1, sizeof *opened);
+    if (!opened)
+        return no_memory(error);
+    pthread_mutex_init(&opened->mutex, NULL);
+    opened->log = options->log;
+    opened->prebuilt = directory_choose_prebuilt(options->prebuilt);
+    if (!opened->prebuilt || !open_directory(opened, options->directory)) {
+        cache_close(opened);
+        return no_memory(error);
+    }
+    check_prebuilt(opened);
+    *cache = opened;
+    return DSAJIT_OK;
+}
+
+void cache_close(struct cache *cache)
+{
+    if (!cache)
+        return;
+    free(cache->directory);
+    bytes_free(&cache->problem);
+    directory_free_list(cache->prebuilt);
+    pthread_mutex_destroy(&cache->mutex);
+    free(cache);
+}
+
+const char *cache_directory(const struct cache *cache)
+{
+    return cache->directory;
+}
+
+const char *cache_directory_problem(const struct cache *cache)
+{
+    return cache->problem.size ? bytes_text(&cache->problem) : NULL;
+}
+
+const char *const *cache_prebuilt(const struct cache *cache)
+{
+    return (const char *const *)cache->prebuilt;
+}
+
+int cache_make_bucket(const struct cache *cache, const char *bucket)
+{
+    if (mkdir(bucket, cache->directory_mode)) {
+        if (errno == EEXIST)
+            return 0;
+        if (errno != ENOENT)
+            return errno;
+        /* The whole cache was removed under a running process. */
+        int result = directory_make(cache->directory, cache->directory_mode);
+        if (result)
+            return result;
+        if (mkdir(bucket, cache->directory_mode))
+            return errno == EEXIST ? 0 : errno;
+    }
+    /* In a shared cache the umask must not keep the others out. */
+    return chmod(bucket, cache->directory_mode) ? errno : 0;
+}

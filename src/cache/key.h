@@ -1,0 +1,31 @@
+/* A key's file name. */
+#ifndef CACHE_KEY_H
+#define CACHE_KEY_H
+
+#include "base/digest.h"
+#include "cache/cache.h"
+
+#define ENTRY_SUFFIX ".dsajit"
+#define LOCK_SUFFIX  ".lock"
+
+enum { BUCKET_DIGITS = 2, TOOLCHAIN_DIGITS = 16 };
+
+/* BUCKET/BASE-TOOLCHAIN without a suffix: the digests of the key's two parts. */
+struct key_name {
+    char bucket[BUCKET_DIGITS + 1];
+    char base[DIGEST_HEX_SIZE - BUCKET_DIGITS]; /* the digits after the bucket's */
+    char toolchain[TOOLCHAIN_DIGITS + 1];
+};
+
+void key_name(const struct cache_key *key, struct key_name *name);
+
+/* DIRECTORY/BUCKET/BASE-TOOLCHAIN SUFFIX; NULL when memory ran out. */
+char *key_path(const char *directory, const struct key_name *name, const char *suffix);
+
+/* DIRECTORY/BUCKET; NULL when memory ran out. */
+char *key_bucket_path(const char *directory, const struct key_name *name);
+
+/* The file name is an entry's, whatever its key. */
+bool key_is_entry_name(const char *file_name);
+
+#endif
