@@ -18,8 +18,8 @@ struct shadow {
 
 enum { SEVERAL = 0xff };
 enum { UNWRITTEN = 0, WRITTEN = 1, IN_FLIGHT = 2 };
-_Static_assert(IN_FLIGHT + LDS_WAVES_MAX - 1 <= UINT8_MAX, "a wave's state fits a byte");
-_Static_assert(LDS_WAVES_MAX < SEVERAL, "no wave looks like several");
+_Static_assert((int)IN_FLIGHT + (int)LDS_WAVES_MAX - 1 <= UINT8_MAX, "a wave's state fits a byte");
+_Static_assert((int)LDS_WAVES_MAX < (int)SEVERAL, "no wave looks like several");
 
 struct lds {
     size_t size, capacity;
