@@ -71,6 +71,8 @@ __device__ __forceinline__ void load_keys(key_registers &keys, record_place plac
 
     keys.masked = place.masked;
     keys.scales = *(global_pointer<const f32x4>)(record + scales_offset);
+    // Needed first, hence loaded first everywhere.
+    __builtin_amdgcn_sched_barrier(0);
 #pragma unroll
     for (u32 j = 0; j < latent_chunks; j++)
         keys.latent[j] = *(global_pointer<const u32x4>)(mine + j * bytes_per_row_of_loads);

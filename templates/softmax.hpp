@@ -25,14 +25,15 @@ struct running_softmax {
     float sum = 0;                  // this lane's keys only
 };
 
-// Keys that do not count: masked by their index, or past the end of the row (scalar).
-// `left` is what is left of the row at this wave's first key.
-__device__ __forceinline__ u32 find_masked_keys(u32 masked_by_index, int left)
+// Keys that do not count: masked by their index, or past the end of the row. All scalar;
+// `first` is the position of this wave's first key.
+__device__ __forceinline__ u32 find_masked_keys(u32 masked_by_index, u32 row_length, u32 first)
 {
     constexpr u32 all = (1u << keys_per_wave) - 1;
-    if (left >= (int)keys_per_wave)
-        return masked_by_index;
-    return masked_by_index | (all & ~((1u << (left < 0 ? 0 : left)) - 1));
+    const u32 end = first + keys_per_wave;
+    const u32 present = (row_length < end ? row_length : end) -
+                        (row_length < first ? row_length : first);
+    return masked_by_index | (all & all << present);
 }
 
 __device__ __forceinline__ void mask_scores(float (&scores)[4], u32 masked_keys, u32 group)
@@ -43,7 +44,7 @@ __device__ __forceinline__ void mask_scores(float (&scores)[4], u32 masked_keys,
         scores[i] = mine >> i & 1 ? masked_score : scores[i];
 }
 
-__device__ __forceinline__ float largest_of(const float (&v)[4])
+template <class Four> __device__ __forceinline__ float largest_of(const Four &v)
 {
     return larger(larger(v[0], v[1]), larger(v[2], v[3]));
 }

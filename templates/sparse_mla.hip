@@ -22,7 +22,7 @@ struct shared_memory {
     alignas(16) unsigned char latent[latent_tile_bytes];
     // [wave][lane]: the lane's 4 weights, as the lane of the same number reads them in step 4.
     bf16x4 weights[waves_per_workgroup][lanes_per_wave];
-    float by_wave[columns_per_wave][waves_per_workgroup]; // one number per head and wave
+    f32x4 by_wave[columns_per_wave]; // one number per head and wave
 };
 
 // Tiles in registers: one in use, the others in flight.
@@ -50,6 +50,8 @@ __device__ __forceinline__ f32x4 score_keys(const key_registers &keys,
 #pragma unroll
     for (u32 r = 0; r < rope_chunks; r++)
         sum[r] = multiply_16x16x32(keys.rope[r], query.rope[r], sum[r]);
+    // Pinned here, before the loads that follow: those need the registers of the keys.
+    asm volatile("" : "+v"(sum[0]), "+v"(sum[1]));
     return sum[0] + sum[1];
 }
 
@@ -97,28 +99,32 @@ __device__ __forceinline__ void accumulate(f32x4 (&output)[output_blocks],
     __builtin_amdgcn_sched_group_barrier(0x8, steps_ahead, 0);
 }
 
-// Combine what each wave has left of a head.
-template <class Combine>
-__device__ __forceinline__ float combine_waves(const shared_memory &shared, u32 head,
-                                               Combine combine)
-{
-    const float(&all)[waves_per_workgroup] = shared.by_wave[head];
-    return combine(combine(all[0], all[1]), combine(all[2], all[3]));
-}
-
+// The result, in bf16. Lane (group, column) of block n has columns 16 n + 4 group + 0..3 of head
+// `column`. Exchanging its odd groups with the even groups of block n + 1 leaves every lane with
+// 8 neighbouring columns, and the 4 lanes of a head with 64 bytes in a row:
+//
+//     group           0                 1                   2                 3
+//     block n         n: 0..3           n: 4..7             n: 8..11          n: 12..15
+//     block n + 1     n + 1: 0..3       n + 1: 4..7         n + 1: 8..11      n + 1: 12..15
+//     after           n: 0..3, 4..7     n + 1: 0..3, 4..7   n: 8..11, 12..15  n + 1: 8..11, 12..15
 __device__ __forceinline__ void write_output(const sparse_mla_arguments &arguments, u32 token,
                                              const thread_place &place,
                                              const f32x4 (&output)[output_blocks], float factor)
 {
-    if (place.column >= variant::heads)
-        return;
+    const u32 column = place.wave * output_columns_per_wave + 16 * (place.group % 2) +
+                       8 * (place.group / 2);
     const auto row = (global_pointer<__bf16>)arguments.out + token * arguments.out_token_stride +
-                     place.column * arguments.out_head_stride +
-                     place.wave * output_columns_per_wave + 4 * place.group;
+                     place.column * arguments.out_head_stride + column;
 #pragma unroll
-    for (u32 n = 0; n < output_blocks; n++)
-        *(global_pointer<u32x2_unaligned>)(row + 16 * n) =
-            __builtin_bit_cast(u32x2, round_to_bf16(output[n] * factor));
+    for (u32 n = 0; n < output_blocks; n += 2) {
+        const u32x2 even = __builtin_bit_cast(u32x2, round_to_bf16(output[n] * factor));
+        const u32x2 odd = __builtin_bit_cast(u32x2, round_to_bf16(output[n + 1] * factor));
+        const u32x2 first = __builtin_amdgcn_permlane16_swap(even[0], odd[0], false, false);
+        const u32x2 second = __builtin_amdgcn_permlane16_swap(even[1], odd[1], false, false);
+        if (place.column < variant::heads)
+            *(global_pointer<u32x4_unaligned>)(row + 16 * n) =
+                u32x4{first[0], second[0], first[1], second[1]};
+    }
 }
 
 // What a wave keeps while it works on one row.
@@ -171,10 +177,9 @@ template <bool more> __device__ __forceinline__ void attend_tile(row_attention &
 
     asm volatile("" : "+v"(state.writer.place), "+v"(state.reader.place));
     f32x4 products = score_keys(state.keys[s], state.query, state.writer);
-    const u32 masked = find_masked_keys(state.keys[s].masked,
-                                        (int)(state.row.length - start - first_key(place)));
-    asm volatile("" : "+v"(products)::"memory");
-
+    const u32 masked = find_masked_keys(state.keys[s].masked, state.row.length,
+                                        start + first_key(place));
+    __builtin_amdgcn_sched_barrier(0);
     if constexpr (more) {
         const record_place record = find_record(state.arguments.kv, state.indices[s]);
         state.indices[s] = load_index(
@@ -194,10 +199,11 @@ template <bool more> __device__ __forceinline__ void attend_tile(row_attention &
         shared.by_wave[place.column][place.wave] = of_wave;
     barrier_for_lds();
 
-    const float reference =
-        larger(softmax.reference, combine_waves(shared, place.column, larger));
+    const f32x4 of_waves = shared.by_wave[place.column];
+    __builtin_amdgcn_sched_barrier(0);
     output_operands operands;
     start_output(operands, state.reader);
+    const float reference = larger(softmax.reference, largest_of(of_waves));
     if (__builtin_amdgcn_ballot_w64(reference > softmax.reference) != 0) {
         const float factor = __builtin_amdgcn_exp2f(softmax.reference - reference);
         softmax.sum *= factor;
@@ -252,7 +258,8 @@ DSAJIT_KERNEL(sparse_mla_arguments arguments)
     if (place.group == 0)
         shared.by_wave[place.column][place.wave] = of_wave;
     barrier_for_lds();
-    const float sum = combine_waves(shared, place.column, sum_of);
+    const f32x4 of_waves = shared.by_wave[place.column];
+    const float sum = (of_waves[0] + of_waves[1]) + (of_waves[2] + of_waves[3]);
     write_output(arguments, token, place, state.output, sum == 0 ? 0 : __builtin_amdgcn_rcpf(sum));
     if constexpr (variant::return_lse) {
         constexpr float ln2 = 0x1.62e43p-1f;

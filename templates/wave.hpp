@@ -57,7 +57,7 @@ __device__ __forceinline__ float combine_groups(float value, Combine combine)
 
 __device__ __forceinline__ float larger(float a, float b)
 {
-    return __builtin_fmaxf(a, b);
+    return __builtin_elementwise_maximum(a, b);
 }
 
 __device__ __forceinline__ float sum_of(float a, float b)
