@@ -80,13 +80,6 @@ static void add_log(const struct rocm *rocm, void *program, struct bytes *reply)
     free(log);
 }
 
-static enum reply_status hiprtc_failed(const struct rocm *rocm, struct failure *failure,
-                                       const char *call, int result)
-{
-    return fail(failure, result == HIPRTC_ERROR_COMPILATION ? REPLY_COMPILE_ERROR : REPLY_FAILED,
-                "hipRTC: %s: %s", call, rocm->hiprtcGetErrorString(result));
-}
-
 static enum reply_status add_code(const struct rocm *rocm, void *program, struct bytes *reply,
                                   struct failure *failure)
 {

@@ -93,16 +93,26 @@ static int add_library(struct dl_phdr_info *info, size_t info_size, void *user)
     return 0;
 }
 
+/* The release in the name of hipRTC's file: hiprtcVersion's numbers are of its interface and mean
+   nothing to people. */
+static void append_release(const char *path, struct bytes *text)
+{
+    static const char suffix[] = ".so.";
+    char *real = realpath(path, NULL);
+    const char *found = real ? strstr(base_name(real), suffix) : NULL;
+    bytes_append_text(text, found ? found + sizeof suffix - 1 : "of unknown release");
+    free(real);
+}
+
 /* For people. LLVM says its version only where it is a shared library. */
 static void add_version(const struct rocm *rocm, struct bytes *reply)
 {
-    int hiprtc_major = 0, hiprtc_minor = 0;
     size_t comgr_major = 0, comgr_minor = 0;
     struct bytes text = {0};
-    rocm->hiprtcVersion(&hiprtc_major, &hiprtc_minor);
     rocm->amd_comgr_get_version(&comgr_major, &comgr_minor);
-    bytes_append_format(&text, "hipRTC %d.%d, comgr %zu.%zu", hiprtc_major, hiprtc_minor,
-                        comgr_major, comgr_minor);
+    bytes_append_text(&text, "hipRTC ");
+    append_release(rocm->hiprtc_path, &text);
+    bytes_append_format(&text, ", comgr %zu.%zu", comgr_major, comgr_minor);
     void (*llvm_version)(unsigned *major, unsigned *minor, unsigned *patch) = NULL;
     void *symbol = dlsym(rocm->comgr, "LLVMGetVersion");
     memcpy(&llvm_version, &symbol, sizeof symbol);
@@ -116,11 +126,30 @@ static void add_version(const struct rocm *rocm, struct bytes *reply)
     bytes_free(&text);
 }
 
+/* Some builds of hipRTC load libhiprtc-builtins, and comgr its backend, only when they compile. */
+static enum reply_status compile_nothing(const struct rocm *rocm, struct failure *failure)
+{
+    static const char *const options[] = {"--offload-arch=gfx950"};
+    void *program = NULL;
+    int result = rocm->hiprtcCreateProgram(&program, "", "empty.hip", 0, NULL, NULL);
+    if (result)
+        return hiprtc_failed(rocm, failure, "hiprtcCreateProgram", result);
+    result = rocm->hiprtcCompileProgram(program, 1, options);
+    rocm->hiprtcDestroyProgram(&program);
+    if (result)
+        return fail(failure, REPLY_HIPRTC_MISSING,
+                    "%s can't compile for gfx950, too old a ROCm: %s", rocm->hiprtc_path,
+                    rocm->hiprtcGetErrorString(result));
+    return REPLY_OK;
+}
+
 enum reply_status serve_identify(struct rocm *rocm, const struct bytes *request,
                                  struct bytes *reply, struct failure *failure)
 {
     (void)request;
     enum reply_status status = rocm_load_all(rocm, failure);
+    if (!status)
+        status = compile_nothing(rocm, failure);
     if (status)
         return status;
     add_version(rocm, reply);

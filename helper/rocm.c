@@ -73,3 +73,10 @@ enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
         text = "unknown status";
     return fail(failure, status, "comgr: %s: %s (%d)", call, text, result);
 }
+
+enum reply_status hiprtc_failed(const struct rocm *rocm, struct failure *failure, const char *call,
+                                int result)
+{
+    return fail(failure, result == HIPRTC_ERROR_COMPILATION ? REPLY_COMPILE_ERROR : REPLY_FAILED,
+                "hipRTC: %s: %s", call, rocm->hiprtcGetErrorString(result));
+}

@@ -38,4 +38,8 @@ enum reply_status rocm_load_all(struct rocm *rocm, struct failure *failure);
 enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
                                enum reply_status status, const char *call, int result);
 
+/* As comgr_failed; REPLY_COMPILE_ERROR where it is the source's fault, REPLY_FAILED otherwise. */
+enum reply_status hiprtc_failed(const struct rocm *rocm, struct failure *failure, const char *call,
+                                int result);
+
 #endif

@@ -101,8 +101,8 @@ static dsajit_status find_helper(const char *option, const char *folder, struct 
     }
     if (!location->helper)
         return error_set(error, DSAJIT_ERROR_TOOLCHAIN_MISSING,
-                         "the compiler helper %s is neither in %s nor in %s below it; "
-                         "DSAJIT_COMPILER can name it",
+                         "no compiler helper %s in %s and in %s from there; DSAJIT_COMPILER can "
+                         "name it",
                          helper_name, folder ? folder : "an unknown folder",
                          DSAJIT_BUILD_HELPER_DIR);
     return DSAJIT_OK;

@@ -46,7 +46,7 @@ enum message_tag {
 enum reply_status {
     REPLY_OK = 0,
     REPLY_COMPILE_ERROR = 1,
-    REPLY_COMGR_MISSING = 2,
+    REPLY_COMGR_MISSING = 2, /* or too old */
     REPLY_HIPRTC_MISSING = 3,
     REPLY_BAD_CODE_OBJECT = 4,
     REPLY_BAD_REQUEST = 5,
