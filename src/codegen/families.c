@@ -30,7 +30,7 @@ static const struct field sparse_mla_fields[] = {
 
 const struct family families[] = {
     [FAMILY_SPARSE_MLA] = {"sparse_mla", "sparse_mla.hip", sparse_mla_fields,
-                           COUNT(sparse_mla_fields)},
+                           COUNT(sparse_mla_fields), NULL},
 };
 const size_t family_count = COUNT(families);
 

@@ -21,11 +21,15 @@ struct field {
     const char *const *names;
 };
 
+struct variant;
+
 struct family {
     const char *name;          /* as it stands in a variant's text */
     const char *template_name; /* file in templates/ */
     const struct field *fields;
     size_t field_count;
+    /* Combinations that don't exist: the reason, or NULL for those that do. NULL: all exist. */
+    const char *(*refuse)(const struct variant *variant);
 };
 
 enum { FIELDS_MAX = 12 };

@@ -159,6 +159,8 @@ bool selection_matches(const struct selection *selection, const struct variant *
 {
     if (!selection->any_family && selection->fixed.family != variant->family)
         return false;
+    if (variant_refusal(variant))
+        return false;
     if (!selection->any_architecture && selection->fixed.architecture != variant->architecture)
         return false;
     for (size_t i = 0; i < families[variant->family].field_count; i++)
@@ -183,6 +185,9 @@ dsajit_status variant_parse(const char *text, struct variant *variant, dsajit_er
             return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
                              "'%.200s' does not say %s, which %s needs", text,
                              family->fields[i].name, family->name);
+    const char *refusal = variant_refusal(&selection.fixed);
+    if (refusal)
+        return error_set(error, DSAJIT_ERROR_UNSUPPORTED, "'%.200s': %s", text, refusal);
     *variant = selection.fixed;
     return DSAJIT_OK;
 }
@@ -214,6 +219,12 @@ bool variant_set(struct variant *variant, size_t field, int value)
         }
     }
     return false;
+}
+
+const char *variant_refusal(const struct variant *variant)
+{
+    const struct family *family = &families[variant->family];
+    return family->refuse ? family->refuse(variant) : NULL;
 }
 
 size_t variant_count(size_t family)

@@ -28,6 +28,7 @@ dsajit_status variant_parse(const char *text, struct variant *variant, dsajit_er
 
 /* As variant_parse, but parts may be missing: "" and NULL select everything. */
 dsajit_status selection_parse(const char *text, struct selection *selection, dsajit_error *error);
+/* Never true of a combination that is no variant. */
 bool selection_matches(const struct selection *selection, const struct variant *variant);
 
 /* Appends the canonical text. */
@@ -38,7 +39,11 @@ int variant_value(const struct variant *variant, size_t field);
 /* Sets it; false when the value isn't legal. */
 bool variant_set(struct variant *variant, size_t field, int value);
 
-/* Dense numbering of a family's variants for all architectures: 0 … variant_count(family) - 1. */
+/* Why this combination of legal values is no variant; NULL when it is one. */
+const char *variant_refusal(const struct variant *variant);
+
+/* Dense numbering of a family's combinations for all architectures, those that variant_refusal
+   refuses included: 0 … variant_count(family) - 1. */
 size_t variant_count(size_t family);
 size_t variant_index(const struct variant *variant);
 void variant_at(size_t family, size_t index, struct variant *variant);

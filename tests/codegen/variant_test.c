@@ -83,8 +83,11 @@ static void numbering_is_dense_and_every_variant_survives_its_text(void **state)
             assert_int_equal(variant_index(&variant), i);
             struct bytes text = {0};
             variant_format(&variant, &text);
-            assert_int_equal(variant_parse(bytes_text(&text), &again, NULL), DSAJIT_OK);
-            assert_int_equal(variant_index(&again), i);
+            bool exists = variant_refusal(&variant) == NULL;
+            assert_int_equal(variant_parse(bytes_text(&text), &again, NULL),
+                             exists ? DSAJIT_OK : DSAJIT_ERROR_UNSUPPORTED);
+            if (exists)
+                assert_int_equal(variant_index(&again), i);
             bytes_free(&text);
         }
     }
