@@ -131,7 +131,7 @@ static enum reply_status compile_nothing(const struct rocm *rocm, struct failure
 {
     static const char *const options[] = {"--offload-arch=gfx950"};
     void *program = NULL;
-    int result = rocm->hiprtcCreateProgram(&program, "", "empty.hip", 0, NULL, NULL);
+    int result = rocm->hiprtcCreateProgram(&program, "\n", "empty.hip", 0, NULL, NULL);
     if (result)
         return hiprtc_failed(rocm, failure, "hiprtcCreateProgram", result);
     result = rocm->hiprtcCompileProgram(program, 1, options);

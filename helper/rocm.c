@@ -74,9 +74,25 @@ enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
     return fail(failure, status, "comgr: %s: %s (%d)", call, text, result);
 }
 
+/* What the caller's source and options can bring about, and what they can't. */
+static enum reply_status translate_hiprtc(int result)
+{
+    switch (result) {
+    case HIPRTC_ERROR_OUT_OF_MEMORY:
+        return REPLY_OUT_OF_MEMORY;
+    case HIPRTC_ERROR_INVALID_INPUT:
+    case HIPRTC_ERROR_INVALID_OPTION:
+    case HIPRTC_ERROR_COMPILATION:
+    case HIPRTC_ERROR_LINKING:
+        return REPLY_COMPILE_ERROR;
+    default:
+        return REPLY_FAILED;
+    }
+}
+
 enum reply_status hiprtc_failed(const struct rocm *rocm, struct failure *failure, const char *call,
                                 int result)
 {
-    return fail(failure, result == HIPRTC_ERROR_COMPILATION ? REPLY_COMPILE_ERROR : REPLY_FAILED,
-                "hipRTC: %s: %s", call, rocm->hiprtcGetErrorString(result));
+    return fail(failure, translate_hiprtc(result), "hipRTC: %s: %s", call,
+                rocm->hiprtcGetErrorString(result));
 }

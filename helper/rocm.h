@@ -10,7 +10,11 @@ struct comgr_handle {
 };
 
 enum {
-    HIPRTC_ERROR_COMPILATION = 6, /* what a bad source gives */
+    HIPRTC_ERROR_OUT_OF_MEMORY = 1,
+    HIPRTC_ERROR_INVALID_INPUT = 3,
+    HIPRTC_ERROR_INVALID_OPTION = 5,
+    HIPRTC_ERROR_COMPILATION = 6,
+    HIPRTC_ERROR_LINKING = 100,
     COMGR_DATA_KIND_EXECUTABLE = 8
 };
 
@@ -38,7 +42,7 @@ enum reply_status rocm_load_all(struct rocm *rocm, struct failure *failure);
 enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
                                enum reply_status status, const char *call, int result);
 
-/* As comgr_failed; REPLY_COMPILE_ERROR where it is the source's fault, REPLY_FAILED otherwise. */
+/* As comgr_failed, with the status that fits hipRTC's. */
 enum reply_status hiprtc_failed(const struct rocm *rocm, struct failure *failure, const char *call,
                                 int result);
 
