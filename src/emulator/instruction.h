@@ -42,15 +42,13 @@ enum operand_kind {
     OPERAND_SCC,      /* src_scc, as a value of 0 or 1 */
     OPERAND_VCCZ,
     OPERAND_EXECZ,
-    OPERAND_APERTURE, /* src_shared_base, src_shared_limit, src_private_base, src_private_limit:
-                         `value` */
+    OPERAND_APERTURE, /* src_shared_base and the like: `value` */
     OPERAND_LABEL     /* a branch's simm16 or any other immediate written as an operand: `value` */
 };
 
 /* How constants convert and what neg/abs mean. Wider integers than 64 bits are plain B32 groups. */
 enum operand_type {
-    TYPE_B32, /* also the type of everything that is only moved: b96, b128, addresses, descriptors
-               */
+    TYPE_B32, /* also what is only moved: b96, b128, addresses, descriptors */
     TYPE_B64,
     TYPE_I16, /* also u16 and b16: low 16 bits of a dword */
     TYPE_I32, /* as B32, but a 64-bit use would sign-extend */
@@ -73,8 +71,8 @@ struct operand {
     uint8_t access; /* enum operand_access, from the opcode's row */
     uint8_t type;
     uint8_t width; /* dwords */
-    bool
-        negate; /* of a float source; of each half for packed types see instruction.neg_lo/neg_hi */
+    bool modified; /* wave_source has more to do than to find the register */
+    bool negate;   /* of a float; of each half of packed types: instruction.neg_lo, neg_hi */
     bool absolute;
     bool sign_extend; /* SDWA sext() */
     uint16_t index;
@@ -202,7 +200,10 @@ struct opcode_table {
 };
 
 /* Each file's table; decode.c searches their union. */
-extern const struct opcode_table opcodes_scalar;  /* scalar_alu.c: SOP1, SOP2, SOPC, SOPK */
+extern const struct opcode_table opcodes_scalar_unary;   /* scalar_unary.c: SOP1 */
+extern const struct opcode_table opcodes_scalar_binary;  /* scalar_binary.c: SOP2, and SOPK like it */
+extern const struct opcode_table opcodes_scalar_compare; /* scalar_compare.c: SOPC, and SOPK like it */
+extern const struct opcode_table opcodes_scalar_special; /* scalar_special.c: EXEC, M0, hwreg */
 extern const struct opcode_table opcodes_control; /* control.c: SOPP: branches, barriers, waits */
 extern const struct opcode_table opcodes_scalar_memory;  /* scalar_memory.c */
 extern const struct opcode_table opcodes_vector_integer; /* vector_integer.c */

@@ -16,7 +16,7 @@ struct outstanding {
     uint16_t first, count; /* registers in flight: vector file, or scalar file if `scalar` */
     bool scalar;
     uint32_t lds_address,
-        lds_size; /* LDS bytes in flight (direct-to-LDS loads); size 0: none:
+        lds_size; /* LDS bytes in flight (direct-to-LDS loads), or size 0:
                      wave_issue marks them by lds_set_in_flight, the wait unmarks */
 };
 
@@ -46,16 +46,15 @@ struct wave {
                        the running instruction, so a branch just stores its target */
     enum wave_state state;
     bool scc;
-    uint32_t mode; /* the MODE register: rounding and denormal controls as the kernel descriptor set
-                      them */
+    uint32_t mode; /* the MODE register: rounding and denormal controls of the descriptor */
     uint32_t scalar[SCALAR_COUNT + OPERAND_WIDTH_MAX];
     uint32_t (*vector)[LANES]; /* VECTOR_COUNT + OPERAND_WIDTH_MAX rows */
     uint64_t scratch_base;     /* private segment of lane 0; lane l's lies at + l * scratch_size */
     uint32_t scratch_size;     /* bytes per lane */
     uint64_t initialised[VECTOR_COUNT / 64]; /* bit per vector register: written at least once */
     bool check_initialised; /* reading a vector register never written is a fault */
-    uint8_t
-        vector_in_flight[VECTOR_COUNT + OPERAND_WIDTH_MAX]; /* loads per register not waited for */
+    /* Loads per register that nobody has waited for. */
+    uint8_t vector_in_flight[VECTOR_COUNT + OPERAND_WIDTH_MAX];
     uint8_t scalar_in_flight[SCALAR_COUNT + OPERAND_WIDTH_MAX];
     unsigned registers_in_flight;           /* sum of both; 0 skips the checks */
     struct outstanding_queue vector_memory; /* vmcnt */
