@@ -11,6 +11,7 @@ enum mode_bits {
     MODE_KEEP_DENORMAL_SOURCES_F16_F64 = 1 << 6,
     MODE_KEEP_DENORMAL_RESULTS_F16_F64 = 1 << 7,
     MODE_DX10_CLAMP = 1 << 8,      /* clamp turns NaN into 0 */
+    MODE_IEEE = 1 << 9,            /* min and max make signaling NaNs quiet; omod is ignored */
     MODE_SATURATE_NARROW = 1 << 23 /* FP16_OVFL: f16 and fp8 results saturate */
 };
 
