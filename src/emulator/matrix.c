@@ -79,9 +79,8 @@ static struct source source_a(const struct instruction *instruction, const struc
     unsigned neighbours = shape->a == ELEMENT_ANY ? 1 : 1u << instruction->cbsz;
     for (unsigned lane = 0; lane < LANES; ++lane) {
         unsigned group = lane / shape->size;
-        unsigned taken =
-            broadcast ? group - group % neighbours + instruction->abid % neighbours : group;
-        source.lanes[lane] = (uint8_t)((taken * shape->size + lane % shape->size) % LANES);
+        unsigned taken = neighbours > 1 ? group - group % neighbours + instruction->abid : group;
+        source.lanes[lane] = (uint8_t)(taken * shape->size + lane % shape->size);
     }
     return source;
 }
@@ -99,11 +98,12 @@ static struct source source_b(const struct instruction *instruction, bool moves_
     return source;
 }
 
-/* Broadcasts of A are for the forms with several blocks. */
+/* Broadcasts of A are for the forms with several blocks; without one, abid means nothing. */
 static bool check_broadcast(struct wave *wave, const struct instruction *instruction,
                             const struct shape *shape)
 {
-    if (1u << instruction->cbsz <= shape->blocks && instruction->abid < 1u << instruction->cbsz)
+    unsigned neighbours = 1u << instruction->cbsz;
+    if (neighbours == 1 || (neighbours <= shape->blocks && instruction->abid < neighbours))
         return true;
     return wave_fault(wave, instruction, -1, "cbsz:%u and abid:%u name no block among %u",
                       instruction->cbsz, instruction->abid, shape->blocks);
