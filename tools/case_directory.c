@@ -65,7 +65,11 @@ static dsajit_status read_description(const char *directory, struct problem *pro
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &wrong);
     dsajit_status status;
     if (!root) {
-        status = failure_set(error, DSAJIT_ERROR_CORRUPT, "%s: %s", path, wrong.text);
+        if (json_error_code(&wrong) == json_error_cannot_open_file)
+            status = failure_set(error, DSAJIT_ERROR_NOT_FOUND, "%s", wrong.text);
+        else
+            status = failure_set(error, DSAJIT_ERROR_CORRUPT, "%s, line %d: %s", path, wrong.line,
+                                 wrong.text);
         free(path);
         return status;
     }

@@ -27,7 +27,7 @@ static const struct {
     const char *meaning;
 } exit_codes[] = {
     {EXIT_DONE, "done, and right"},
-    {EXIT_PROBLEM, "an unexpected error, or a result outside the tolerance"},
+    {EXIT_PROBLEM, "an unexpected error, unusable input, or a result outside the tolerance"},
     {EXIT_USAGE, "wrong usage, or a problem that is not served"},
     {EXIT_COMPILE_FAILED, "a variant failed to compile"},
     {EXIT_CACHE_UNUSABLE, "the cache directory can't be used"},
