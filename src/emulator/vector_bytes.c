@@ -1,5 +1,6 @@
 /* Operations on the bytes of a dword: permutation, sums of absolute differences, averages, and
    packing with saturation. */
+#include "emulator/integer_bits.h"
 #include "emulator/vector_alu.h"
 
 static inline uint32_t byte_of(uint32_t x, unsigned index)
@@ -65,28 +66,21 @@ static inline uint32_t average_bytes(uint32_t a, uint32_t b, uint32_t round_up)
     return result;
 }
 
-static inline uint32_t saturated_byte(int32_t value, int32_t least, int32_t greatest)
+static inline uint32_t saturated_byte(int64_t value, int64_t least, int64_t greatest)
 {
-    int32_t raised = value < least ? least : value;
-    return (uint32_t)(raised > greatest ? greatest : raised) & 0xff;
-}
-
-static inline int32_t shift_right_signed(uint32_t x, unsigned count)
-{
-    uint32_t sign = 0 - (x >> 31);
-    return (int32_t)(((x ^ sign) >> count) ^ sign);
+    return saturate(value, least, greatest) & 0xff;
 }
 
 static inline uint32_t pack_shifted(uint32_t low, uint32_t high, uint32_t count, int32_t least,
                                     int32_t greatest)
 {
-    return saturated_byte(shift_right_signed(low, count & 31), least, greatest) |
-           saturated_byte(shift_right_signed(high, count & 31), least, greatest) << 8;
+    return saturated_byte(signed_32(shift_right_signed(low, count & 31)), least, greatest) |
+           saturated_byte(signed_32(shift_right_signed(high, count & 31)), least, greatest) << 8;
 }
 
 static inline uint32_t pack_halves(uint32_t x)
 {
-    return saturated_byte((int16_t)x, 0, 255) | saturated_byte((int16_t)(x >> 16), 0, 255) << 8;
+    return saturated_byte(signed_16(x), 0, 255) | saturated_byte(signed_16(x >> 16), 0, 255) << 8;
 }
 
 #define TERNARY(X)                                                                                 \

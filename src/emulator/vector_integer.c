@@ -1,4 +1,5 @@
 /* Integer and bit operations on 32 and 64 bits. */
+#include "emulator/integer_bits.h"
 #include "emulator/vector_alu.h"
 
 /* ---- Functions that are more than an expression ---- */
@@ -19,19 +20,6 @@ static inline uint32_t first_bit_high(uint32_t x)
 static inline uint32_t first_bit_low(uint32_t x)
 {
     return x ? (uint32_t)__builtin_ctz(x) : UINT32_MAX;
-}
-
-/* Arithmetic shifts of negative numbers: what every compiler does, without relying on it. */
-static inline uint32_t shift_right_signed(uint32_t x, unsigned count)
-{
-    uint32_t sign = 0 - (x >> 31);
-    return ((x ^ sign) >> count) ^ sign;
-}
-
-static inline uint64_t shift_right_signed64(uint64_t x, unsigned count)
-{
-    uint64_t sign = 0 - (x >> 63);
-    return ((x ^ sign) >> count) ^ sign;
 }
 
 /* Position of the first bit, from the top, that differs from the sign. */
@@ -56,30 +44,6 @@ static inline uint32_t extract_signed(uint32_t x, uint32_t offset, uint32_t widt
 static inline uint32_t align_bits(uint32_t high, uint32_t low, unsigned count)
 {
     return (uint32_t)(((uint64_t)high << 32 | low) >> count);
-}
-
-static inline int64_t sign_extend_24(uint32_t x)
-{
-    return (int64_t)((x & 0xffffff) ^ 0x800000) - 0x800000;
-}
-
-static inline int64_t signed_32(uint32_t x)
-{
-    return (int64_t)(int32_t)x;
-}
-
-static inline uint32_t middle_u32(uint32_t a, uint32_t b, uint32_t c)
-{
-    uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    uint32_t upper = high < c ? high : c;
-    return low > upper ? low : upper;
-}
-
-static inline int32_t middle_i32(int32_t a, int32_t b, int32_t c)
-{
-    int32_t low = a < b ? a : b, high = a < b ? b : a;
-    int32_t upper = high < c ? high : c;
-    return low > upper ? low : upper;
 }
 
 /* One step of the linear feedback shift register with the polynomial 0xc5. */
@@ -111,8 +75,8 @@ static inline uint32_t next_random(uint32_t x)
     X(v_mul_lo_u32, (a * b))                                                                       \
     X(v_mul_hi_u32, ((uint64_t)a * b) >> 32)                                                       \
     X(v_mul_hi_i32, (uint64_t)(signed_32(a) * signed_32(b)) >> 32)                                 \
-    X(v_mul_i32_i24, sign_extend_24(a) * sign_extend_24(b))                                        \
-    X(v_mul_hi_i32_i24, (uint64_t)(sign_extend_24(a) * sign_extend_24(b)) >> 32)                   \
+    X(v_mul_i32_i24, signed_24(a) * signed_24(b))                                                  \
+    X(v_mul_hi_i32_i24, (uint64_t)(signed_24(a) * signed_24(b)) >> 32)                             \
     X(v_mul_u32_u24, (a & 0xffffff) * (b & 0xffffff))                                              \
     X(v_mul_hi_u32_u24, (uint64_t)(a & 0xffffff) * (b & 0xffffff) >> 32)                           \
     X(v_bcnt_u32_b32, (uint32_t)__builtin_popcount(a) + b)                                         \
@@ -137,12 +101,12 @@ static inline uint32_t next_random(uint32_t x)
     X(v_or3_b32, a | b | c)                                                                        \
     X(v_min3_u32, (a < b ? a : b) < c ? (a < b ? a : b) : c)                                       \
     X(v_max3_u32, (a < b ? b : a) < c ? c : (a < b ? b : a))                                       \
-    X(v_med3_u32, middle_u32(a, b, c))
+    X(v_med3_u32, (uint64_t)middle_of(a, b, c))
 
 #define TERNARY_SIGNED(X)                                                                          \
     X(v_min3_i32, (a < b ? a : b) < c ? (a < b ? a : b) : c)                                       \
     X(v_max3_i32, (a < b ? b : a) < c ? c : (a < b ? b : a))                                       \
-    X(v_med3_i32, middle_i32(a, b, c))
+    X(v_med3_i32, (uint64_t)middle_of(a, b, c))
 
 #define BITS (uint32_t)
 #define DEFINE_UNARY(mnemonic, expression)                                                         \
@@ -171,7 +135,6 @@ TERNARY_SIGNED(DEFINE_TERNARY_SIGNED)
 
 /* X(mnemonic, how a source becomes the mathematical number, least, greatest, expression). Without
    clamp the expression's low 32 bits are the result. */
-#define unsigned_24(x) (int64_t)((x)&0xffffff)
 #define SATURATING_BINARY(X)                                                                       \
     X(v_add_u32, (int64_t), 0, UINT32_MAX, a + b)                                                  \
     X(v_sub_u32, (int64_t), 0, UINT32_MAX, a - b)                                                  \
@@ -181,15 +144,10 @@ TERNARY_SIGNED(DEFINE_TERNARY_SIGNED)
 
 /* The products use the low 24 bits, the addend all 32. */
 #define SATURATING_TERNARY(X)                                                                      \
-    X(v_mad_u32_u24, (int64_t), 0, UINT32_MAX, unsigned_24(a) * unsigned_24(b) + c)                \
+    X(v_mad_u32_u24, (int64_t), 0, UINT32_MAX,                                                     \
+      unsigned_24((uint32_t)a) * unsigned_24((uint32_t)b) + c)                                     \
     X(v_mad_i32_i24, signed_32, INT32_MIN, INT32_MAX,                                              \
-      sign_extend_24((uint32_t)a) * sign_extend_24((uint32_t)b) + c)
-
-static inline int64_t saturate(int64_t value, int64_t least, int64_t greatest)
-{
-    int64_t bounded = value < least ? least : value;
-    return bounded > greatest ? greatest : bounded;
-}
+      signed_24((uint32_t)a) * signed_24((uint32_t)b) + c)
 
 #define DEFINE_SATURATING(count, mnemonic, load, least, greatest, expression)                      \
     DEFINE_LOOP(mnemonic##_lanes, count, int64_t, load, BITS, expression)                          \

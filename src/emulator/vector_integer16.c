@@ -1,49 +1,19 @@
 /* Integer operations on 16 bits. Results of the VOP1 and VOP2 ones clear the upper half of the
    register, those of most three-operand ones keep it (OPCODE_KEEPS_HALF). */
+#include "emulator/integer_bits.h"
 #include "emulator/vector_alu.h"
 
-static inline int32_t least_of(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int32_t greatest_of(int32_t a, int32_t b)
-{
-    return a < b ? b : a;
-}
-
-static inline int32_t middle_of(int32_t a, int32_t b, int32_t c)
-{
-    return greatest_of(least_of(a, b), least_of(greatest_of(a, b), c));
-}
-
-static inline int32_t signed_16(uint32_t lane)
-{
-    return (int16_t)lane;
-}
-
-static inline int32_t unsigned_16(uint32_t lane)
-{
-    return (uint16_t)lane;
-}
-
-static inline uint32_t low_half(int32_t value)
+static inline uint32_t low_half(int64_t value)
 {
     return (uint16_t)value;
 }
 
-/* Shifts a 16-bit number, given sign-extended, right. */
-static inline int32_t shift_right_signed(int32_t value, int32_t count)
-{
-    return value < 0 ? ~(~value >> count) : value >> count;
-}
-
 /* X(mnemonic, source as a number, expression): the result's low half is the value. */
 #define BINARY(X)                                                                                  \
-    X(v_mul_lo_u16, unsigned_16, (int32_t)((uint32_t)a * (uint32_t)b & 0xffff))                    \
+    X(v_mul_lo_u16, unsigned_16, multiply_add_16(a, b, 0))                                         \
     X(v_lshlrev_b16, unsigned_16, b << (a & 15))                                                   \
     X(v_lshrrev_b16, unsigned_16, b >> (a & 15))                                                   \
-    X(v_ashrrev_i16, signed_16, shift_right_signed(b, a & 15))                                     \
+    X(v_ashrrev_i16, signed_16, shift_right_signed((uint32_t)b, a & 15))                           \
     X(v_max_u16, unsigned_16, greatest_of(a, b))                                                   \
     X(v_min_u16, unsigned_16, least_of(a, b))                                                      \
     X(v_max_i16, signed_16, greatest_of(a, b))                                                     \
@@ -79,18 +49,12 @@ TERNARY(DEFINE_TERNARY)
     X(v_sub_i16, signed_16, INT16_MIN, INT16_MAX, a - b)
 
 #define SATURATING_TERNARY(X)                                                                      \
-    X(v_mad_legacy_u16, unsigned_16, 0, UINT16_MAX, (int64_t)a *b + c)                             \
-    X(v_mad_legacy_i16, signed_16, INT16_MIN, INT16_MAX, (int64_t)a *b + c)
+    X(v_mad_legacy_u16, unsigned_16, 0, UINT16_MAX, multiply_add_16(a, b, c))                      \
+    X(v_mad_legacy_i16, signed_16, INT16_MIN, INT16_MAX, multiply_add_16(a, b, c))
 
 #define SATURATING_TERNARY_KEEPING(X)                                                              \
-    X(v_mad_u16, unsigned_16, 0, UINT16_MAX, (int64_t)a *b + c)                                    \
-    X(v_mad_i16, signed_16, INT16_MIN, INT16_MAX, (int64_t)a *b + c)
-
-static inline int64_t saturate(int64_t value, int64_t least, int64_t greatest)
-{
-    int64_t raised = value < least ? least : value;
-    return raised > greatest ? greatest : raised;
-}
+    X(v_mad_u16, unsigned_16, 0, UINT16_MAX, multiply_add_16(a, b, c))                             \
+    X(v_mad_i16, signed_16, INT16_MIN, INT16_MAX, multiply_add_16(a, b, c))
 
 #define DEFINE_SATURATING(count, mnemonic, load, least, greatest, expression)                      \
     DEFINE_LOOP(mnemonic##_lanes, count, int32_t, load, (uint16_t), expression)                    \

@@ -3,6 +3,7 @@
    op_sel bit i picks the half of source i that makes the low result, op_sel_hi that of the high
    one; neg_lo and neg_hi negate likewise. */
 #include "emulator/float_bits.h"
+#include "emulator/integer_bits.h"
 #include "emulator/vector_alu.h"
 
 enum half { LOW, HIGH };
@@ -102,43 +103,12 @@ static bool run_f16(struct wave *wave, const struct instruction *instruction, la
     return true;
 }
 
-static inline int32_t signed_16(uint32_t lane)
-{
-    return (int16_t)lane;
-}
-
-static inline int32_t unsigned_16(uint32_t lane)
-{
-    return (uint16_t)lane;
-}
-
-static inline int32_t least_of(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int32_t greatest_of(int32_t a, int32_t b)
-{
-    return a < b ? b : a;
-}
-
-static inline int32_t shift_right_signed(int32_t value, int32_t count)
-{
-    return value < 0 ? ~(~value >> count) : value >> count;
-}
-
-static inline int64_t saturate(int64_t value, int64_t least, int64_t greatest)
-{
-    int64_t raised = value < least ? least : value;
-    return raised > greatest ? greatest : raised;
-}
-
 /* X(mnemonic, source as a number, expression) */
 #define INTEGER(X)                                                                                 \
     X(v_pk_mul_lo_u16, unsigned_16, (uint32_t)a *(uint32_t)b)                                      \
     X(v_pk_lshlrev_b16, unsigned_16, b << (a & 15))                                                \
     X(v_pk_lshrrev_b16, unsigned_16, b >> (a & 15))                                                \
-    X(v_pk_ashrrev_i16, signed_16, shift_right_signed(b, a & 15))                                  \
+    X(v_pk_ashrrev_i16, signed_16, shift_right_signed((uint32_t)b, a & 15))                        \
     X(v_pk_max_i16, signed_16, greatest_of(a, b))                                                  \
     X(v_pk_min_i16, signed_16, least_of(a, b))                                                     \
     X(v_pk_max_u16, unsigned_16, greatest_of(a, b))                                                \
@@ -152,8 +122,8 @@ static inline int64_t saturate(int64_t value, int64_t least, int64_t greatest)
     X(v_pk_sub_u16, unsigned_16, 0, UINT16_MAX, a - b)
 
 #define SATURATING_TERNARY(X)                                                                      \
-    X(v_pk_mad_i16, signed_16, INT16_MIN, INT16_MAX, (int64_t)a *b + c)                            \
-    X(v_pk_mad_u16, unsigned_16, 0, UINT16_MAX, (int64_t)a *b + c)
+    X(v_pk_mad_i16, signed_16, INT16_MIN, INT16_MAX, multiply_add_16(a, b, c))                     \
+    X(v_pk_mad_u16, unsigned_16, 0, UINT16_MAX, multiply_add_16(a, b, c))
 
 #define DEFINE_INTEGER(mnemonic, load, expression)                                                 \
     DEFINE_LOOP(mnemonic##_lanes, 2, int32_t, load, (uint16_t), expression)                        \
