@@ -25,9 +25,10 @@ static inline enum rounding mode_rounding_f16_f64(const struct wave *wave)
     return (enum rounding)(wave->mode >> 2 & 3);
 }
 
-static inline enum overflow mode_overflow(const struct wave *wave)
+static inline enum overflow mode_overflow(const struct wave *wave, enum number_format_id format)
 {
-    return wave->mode & MODE_SATURATE_NARROW ? OVERFLOW_SATURATE : OVERFLOW_INFINITY;
+    bool wide = format == NUMBER_F32 || format == NUMBER_BF16;
+    return !wide && wave->mode & MODE_SATURATE_NARROW ? OVERFLOW_SATURATE : OVERFLOW_INFINITY;
 }
 
 #endif

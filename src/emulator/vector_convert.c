@@ -104,7 +104,7 @@ static uint32_t to_f32(const struct wave *wave, double value)
 static uint32_t to_f16(const struct wave *wave, double value, enum rounding rounding)
 {
     value = flush(value, 0x1p-14, wave->mode & MODE_KEEP_DENORMAL_RESULTS_F16_F64);
-    return number_encode(NUMBER_F16, value, rounding, mode_overflow(wave));
+    return number_encode(NUMBER_F16, value, rounding, mode_overflow(wave, NUMBER_F16));
 }
 
 static uint64_t write_value(enum value_kind kind, const struct wave *wave, double value)
@@ -139,9 +139,11 @@ static uint64_t write_value(enum value_kind kind, const struct wave *wave, doubl
     case VALUE_BF16:
         return number_encode(NUMBER_BF16, value, ROUND_NEAREST_EVEN, OVERFLOW_INFINITY);
     case VALUE_FP8:
-        return number_encode(NUMBER_E4M3, value, ROUND_NEAREST_EVEN, mode_overflow(wave));
+        return number_encode(NUMBER_E4M3, value, ROUND_NEAREST_EVEN,
+                             mode_overflow(wave, NUMBER_E4M3));
     case VALUE_BF8:
-        return number_encode(NUMBER_E5M2, value, ROUND_NEAREST_EVEN, mode_overflow(wave));
+        return number_encode(NUMBER_E5M2, value, ROUND_NEAREST_EVEN,
+                             mode_overflow(wave, NUMBER_E5M2));
     default:
         return 0; /* the rest are sources only */
     }
@@ -152,11 +154,16 @@ static bool is_float(enum value_kind kind)
     return kind >= VALUE_F32 && kind <= VALUE_BF8;
 }
 
-/* Output modifiers are exact, so they may as well come before the rounding. */
-static double modify(double value, const struct wave *wave, const struct instruction *instruction)
+/* Output modifiers are exact, so they may as well come before the rounding. The machine ignores
+   omod in IEEE mode and where subnormal results are kept. */
+static double modify(double value, enum value_kind to, const struct wave *wave,
+                     const struct instruction *instruction)
 {
     static const double multipliers[] = {1, 2, 4, 0.5};
-    value *= multipliers[instruction->omod];
+    uint32_t ignored = MODE_IEEE | (to == VALUE_F32 ? MODE_KEEP_DENORMAL_RESULTS_F32
+                                                    : MODE_KEEP_DENORMAL_RESULTS_F16_F64);
+    if (!(wave->mode & ignored))
+        value *= multipliers[instruction->omod];
     if (!instruction->clamp)
         return value;
     if (isnan(value))
@@ -170,7 +177,7 @@ static uint64_t convert(const struct wave *wave, const struct instruction *instr
     enum value_kind to = result_kind(instruction);
     double value = read_value(source_kind(instruction), wave->mode, bits);
     if (is_float(to) && (instruction->omod || instruction->clamp))
-        value = modify(value, wave, instruction);
+        value = modify(value, to, wave, instruction);
     return write_value(to, wave, value);
 }
 
@@ -302,7 +309,7 @@ static bool convert_stochastically(struct wave *wave, const struct instruction *
     for (unsigned lane = 0; lane < LANES; ++lane) {
         double value = read_value(VALUE_F32, wave->mode, source[lane]);
         uint32_t code =
-            number_encode_stochastic(format, value, 23, random[lane], mode_overflow(wave));
+            number_encode_stochastic(format, value, 23, random[lane], mode_overflow(wave, format));
         results[lane] = (before[lane] & ~mask) | code << shift;
     }
     wave_result(wave, instruction, 0, 0, results);

@@ -77,6 +77,7 @@ static bool convert_scaled(struct wave *wave, const struct instruction *instruct
     struct conversion c = conversion_of(instruction);
     unsigned from_bits = number_formats[c.from].bits, to_bits = number_formats[c.to].bits;
     bool widens = to_bits > from_bits;
+    enum overflow overflow = mode_overflow(wave, c.to);
 
     uint32_t scratch[VALUES_MAX + 2][LANES];
     const uint32_t *dwords[VALUES_MAX];
@@ -109,8 +110,8 @@ static bool convert_scaled(struct wave *wave, const struct instruction *instruct
             uint32_t result =
                 c.stochastic
                     ? number_encode_stochastic(c.to, value, number_formats[c.from].mantissa_bits,
-                                               random[lane], mode_overflow(wave))
-                    : number_encode(c.to, value, ROUND_NEAREST_EVEN, mode_overflow(wave));
+                                               random[lane], overflow)
+                    : number_encode(c.to, value, ROUND_NEAREST_EVEN, overflow);
             put_bits(results, lane, to_start + i * to_bits, to_bits, result);
         }
     }
