@@ -27,9 +27,6 @@ static bool move(struct wave *wave, const struct instruction *instruction, unsig
 
 DEFINE_EXECUTE(v_mov_b32, move, 1)
 DEFINE_EXECUTE(v_mov_b64, move, 2)
-DEFINE_EXECUTE(v_accvgpr_read_b32, move, 1)
-DEFINE_EXECUTE(v_accvgpr_write_b32, move, 1)
-DEFINE_EXECUTE(v_accvgpr_mov_b32, move, 1)
 
 /* ---- Vector to scalar and back ---- */
 
@@ -129,9 +126,6 @@ static const struct opcode rows[] = {
     OPCODE_ROW(v_nop, "", 0)
     OPCODE_ROW(v_mov_b32, "d:b32 s:b32", 0)
     OPCODE_ROW(v_mov_b64, "d:b64 s:b64", 0)
-    OPCODE_ROW(v_accvgpr_read_b32, "d:b32 s:b32", 0)
-    OPCODE_ROW(v_accvgpr_write_b32, "d:b32 s:b32", 0)
-    OPCODE_ROW(v_accvgpr_mov_b32, "d:b32 s:b32", 0)
     OPCODE_ROW(v_readfirstlane_b32, "d:b32 s:b32", 0)
     OPCODE_ROW(v_readlane_b32, "d:b32 s:b32 s:b32", 0)
     OPCODE_ROW(v_writelane_b32, "d:b32 s:b32 s:b32", 0)

@@ -95,11 +95,14 @@ static const char *convert_operands(struct instruction *instruction,
         return defect_row;
     if (count < signature.required || count > signature.count)
         return defect_count;
+    bool is_scalar = instruction->opcode->mnemonic[0] == 's' &&
+                     instruction->opcode->mnemonic[1] == '_';
     unsigned absent_in_front = signature.tokens[0].optional ? signature.count - count : 0;
     instruction->source0 = (uint8_t)count;
     for (unsigned i = 0; i < count; ++i) {
         const struct signature_token *token = &signature.tokens[absent_in_front + i];
-        if (!parse_convert_operand(&parsed[i], token, &instruction->operands[i]))
+        if (!parse_convert_operand(&parsed[i], token, &instruction->operands[i]) ||
+            (is_scalar && instruction->operands[i].kind == OPERAND_VECTOR))
             return defect_misfit;
         if (instruction->operands[i].kind == OPERAND_NONE)
             instruction->off = true;

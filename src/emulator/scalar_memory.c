@@ -79,7 +79,7 @@ static bool execute_buffer_load(struct wave *wave, const struct instruction *ins
 
     unsigned dwords = opcode_variant(instruction->opcode), present = 0;
     uint32_t values[DWORDS_MAX] = {0};
-    while (present < dwords && offset + 4 * (uint64_t)(present + 1) <= size)
+    while (present < dwords && offset < size && size - offset >= 4 * ((uint64_t)present + 1))
         ++present;
     return fetch(wave, instruction, base + offset, values, present) &&
            deliver(wave, instruction, values, dwords);
