@@ -67,7 +67,7 @@ static bool read_arguments(const struct bytes *request, struct arguments *argume
 }
 
 /* hipRTC's log, whatever the compile's result was: some of its statuses are odd, its log is not. */
-static void add_log(const struct rocm *rocm, void *program, struct bytes *reply)
+static void add_log(const struct rocm *rocm, hiprtcProgram program, struct bytes *reply)
 {
     size_t size = 0;
     if (rocm->hiprtcGetProgramLogSize(program, &size) || size < 2 || size > MESSAGE_PAYLOAD_MAX)
@@ -80,11 +80,11 @@ static void add_log(const struct rocm *rocm, void *program, struct bytes *reply)
     free(log);
 }
 
-static enum reply_status add_code(const struct rocm *rocm, void *program, struct bytes *reply,
-                                  struct failure *failure)
+static enum reply_status add_code(const struct rocm *rocm, hiprtcProgram program,
+                                  struct bytes *reply, struct failure *failure)
 {
     size_t size = 0;
-    int result = rocm->hiprtcGetCodeSize(program, &size);
+    hiprtcResult result = rocm->hiprtcGetCodeSize(program, &size);
     if (result)
         return hiprtc_failed(rocm, failure, "hiprtcGetCodeSize", result);
     char *code = malloc(size + 1);
@@ -112,8 +112,8 @@ static uint64_t now_microseconds(void)
 static enum reply_status compile(const struct rocm *rocm, const struct arguments *arguments,
                                  struct bytes *reply, struct failure *failure)
 {
-    void *program = NULL;
-    int result =
+    hiprtcProgram program = NULL;
+    hiprtcResult result =
         rocm->hiprtcCreateProgram(&program, arguments->source, arguments->name, 0, NULL, NULL);
     if (result)
         return hiprtc_failed(rocm, failure, "hiprtcCreateProgram", result);

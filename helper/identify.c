@@ -130,8 +130,8 @@ static void add_version(const struct rocm *rocm, struct bytes *reply)
 static enum reply_status compile_nothing(const struct rocm *rocm, struct failure *failure)
 {
     static const char *const options[] = {"--offload-arch=gfx950"};
-    void *program = NULL;
-    int result = rocm->hiprtcCreateProgram(&program, "\n", "empty.hip", 0, NULL, NULL);
+    hiprtcProgram program = NULL;
+    hiprtcResult result = rocm->hiprtcCreateProgram(&program, "\n", "empty.hip", 0, NULL, NULL);
     if (result)
         return hiprtc_failed(rocm, failure, "hiprtcCreateProgram", result);
     result = rocm->hiprtcCompileProgram(program, 1, options);

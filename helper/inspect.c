@@ -90,14 +90,15 @@ static void print_address(uint64_t address, void *user)
     (void)user;
 }
 
-static void list_instructions(const struct rocm *rocm, struct comgr_handle handle,
+static void list_instructions(const struct rocm *rocm, amd_comgr_disassembly_info_t handle,
                               struct disassembly *disassembly, struct bytes *listing)
 {
     uint64_t offset = 0;
     while (disassembly->size - offset >= 4 && !listing->failed) {
         uint64_t size = 0;
         disassembly->line.size = 0;
-        int result = rocm->amd_comgr_disassemble_instruction(handle, offset, disassembly, &size);
+        amd_comgr_status_t result =
+            rocm->amd_comgr_disassemble_instruction(handle, offset, disassembly, &size);
         if (result || size == 0 || size > disassembly->size - offset ||
             disassembly->line.size == 0) {
             disassembly->line.size = 0;
@@ -116,9 +117,9 @@ static enum reply_status disassemble(const struct rocm *rocm, const char *isa_na
                                      struct disassembly *disassembly, struct bytes *reply,
                                      struct failure *failure)
 {
-    struct comgr_handle handle;
-    int result = rocm->amd_comgr_create_disassembly_info(isa_name, read_memory, print_instruction,
-                                                         print_address, &handle);
+    amd_comgr_disassembly_info_t handle;
+    amd_comgr_status_t result = rocm->amd_comgr_create_disassembly_info(
+        isa_name, read_memory, print_instruction, print_address, &handle);
     if (result)
         return comgr_failed(rocm, failure, REPLY_FAILED, "create_disassembly_info", result);
     struct bytes listing = {0};
@@ -136,9 +137,9 @@ static enum reply_status disassemble(const struct rocm *rocm, const char *isa_na
 static enum reply_status read_isa_name(const struct rocm *rocm, const struct message_field *code,
                                        char isa_name[256], struct failure *failure)
 {
-    struct comgr_handle data;
+    amd_comgr_data_t data;
     size_t size = 0;
-    int result = rocm->amd_comgr_create_data(COMGR_DATA_KIND_EXECUTABLE, &data);
+    amd_comgr_status_t result = rocm->amd_comgr_create_data(AMD_COMGR_DATA_KIND_EXECUTABLE, &data);
     if (result)
         return comgr_failed(rocm, failure, REPLY_FAILED, "create_data", result);
     if (!(result = rocm->amd_comgr_set_data(data, code->size, (const char *)code->data)) &&

@@ -26,10 +26,10 @@ enum { VALUE_SIZE = 4096 }; /* a mangled name can be long */
 
 /* The value of a key as one word. False when it is absent, no string, too long, or would break the
    text's lines. */
-static bool read_word(const struct rocm *rocm, struct comgr_handle map, const char *key,
+static bool read_word(const struct rocm *rocm, amd_comgr_metadata_node_t map, const char *key,
                       char word[VALUE_SIZE])
 {
-    struct comgr_handle node;
+    amd_comgr_metadata_node_t node;
     size_t size = 0;
     if (rocm->amd_comgr_metadata_lookup(map, key, &node))
         return false;
@@ -47,8 +47,9 @@ static enum reply_status lacks(struct failure *failure, const char *key)
     return fail(failure, REPLY_BAD_CODE_OBJECT, "a kernel's metadata lack a usable %s", key);
 }
 
-static enum reply_status describe_argument(const struct rocm *rocm, struct comgr_handle argument,
-                                           struct bytes *text, struct failure *failure)
+static enum reply_status describe_argument(const struct rocm *rocm,
+                                           amd_comgr_metadata_node_t argument, struct bytes *text,
+                                           struct failure *failure)
 {
     char word[VALUE_SIZE];
     bytes_append_text(text, "argument");
@@ -61,22 +62,23 @@ static enum reply_status describe_argument(const struct rocm *rocm, struct comgr
     return REPLY_OK;
 }
 
-typedef enum reply_status (*describe_function)(const struct rocm *rocm, struct comgr_handle item,
-                                               struct bytes *text, struct failure *failure);
+typedef enum reply_status (*describe_function)(const struct rocm *rocm,
+                                               amd_comgr_metadata_node_t item, struct bytes *text,
+                                               struct failure *failure);
 
 /* Each item of the list at `key`; an absent list is an empty one. */
-static enum reply_status describe_list(const struct rocm *rocm, struct comgr_handle map,
+static enum reply_status describe_list(const struct rocm *rocm, amd_comgr_metadata_node_t map,
                                        const char *key, describe_function describe,
                                        struct bytes *text, struct failure *failure)
 {
-    struct comgr_handle list;
+    amd_comgr_metadata_node_t list;
     if (rocm->amd_comgr_metadata_lookup(map, key, &list))
         return REPLY_OK;
     size_t count = 0;
     enum reply_status status = REPLY_OK;
-    int result = rocm->amd_comgr_get_metadata_list_size(list, &count);
+    amd_comgr_status_t result = rocm->amd_comgr_get_metadata_list_size(list, &count);
     for (size_t i = 0; !result && !status && i < count; i++) {
-        struct comgr_handle item;
+        amd_comgr_metadata_node_t item;
         result = rocm->amd_comgr_index_list_metadata(list, i, &item);
         if (!result) {
             status = describe(rocm, item, text, failure);
@@ -87,7 +89,7 @@ static enum reply_status describe_list(const struct rocm *rocm, struct comgr_han
     return result ? comgr_failed(rocm, failure, REPLY_BAD_CODE_OBJECT, key, result) : status;
 }
 
-static enum reply_status describe_kernel(const struct rocm *rocm, struct comgr_handle kernel,
+static enum reply_status describe_kernel(const struct rocm *rocm, amd_comgr_metadata_node_t kernel,
                                          struct bytes *text, struct failure *failure)
 {
     char word[VALUE_SIZE];
@@ -107,8 +109,9 @@ static enum reply_status describe_kernel(const struct rocm *rocm, struct comgr_h
 enum reply_status describe_kernels(const struct rocm *rocm, const void *code, size_t size,
                                    struct bytes *reply, struct failure *failure)
 {
-    struct comgr_handle data, metadata;
-    int result = rocm->amd_comgr_create_data(COMGR_DATA_KIND_EXECUTABLE, &data);
+    amd_comgr_data_t data;
+    amd_comgr_metadata_node_t metadata;
+    amd_comgr_status_t result = rocm->amd_comgr_create_data(AMD_COMGR_DATA_KIND_EXECUTABLE, &data);
     if (result)
         return comgr_failed(rocm, failure, REPLY_FAILED, "create_data", result);
     enum reply_status status;

@@ -66,7 +66,8 @@ enum reply_status rocm_load_all(struct rocm *rocm, struct failure *failure)
 }
 
 enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
-                               enum reply_status status, const char *call, int result)
+                               enum reply_status status, const char *call,
+                               amd_comgr_status_t result)
 {
     const char *text = NULL;
     if (rocm->amd_comgr_status_string(result, &text) || !text)
@@ -75,7 +76,7 @@ enum reply_status comgr_failed(const struct rocm *rocm, struct failure *failure,
 }
 
 /* What the caller's source and options can bring about, and what they can't. */
-static enum reply_status translate_hiprtc(int result)
+static enum reply_status translate_hiprtc(hiprtcResult result)
 {
     switch (result) {
     case HIPRTC_ERROR_OUT_OF_MEMORY:
@@ -91,7 +92,7 @@ static enum reply_status translate_hiprtc(int result)
 }
 
 enum reply_status hiprtc_failed(const struct rocm *rocm, struct failure *failure, const char *call,
-                                int result)
+                                hiprtcResult result)
 {
     return fail(failure, translate_hiprtc(result), "hipRTC: %s: %s", call,
                 rocm->hiprtcGetErrorString(result));

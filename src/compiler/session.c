@@ -153,7 +153,8 @@ struct exchange {
     size_t sent;
     struct bytes received; /* header and payload so far */
     size_t expected;       /* of `received` */
-    bool ended;            /* the helper's output ended */
+    bool header_read;
+    bool ended; /* the helper's output ended */
 };
 
 static dsajit_status send_some(struct session *session, struct exchange *exchange,
@@ -187,7 +188,7 @@ static dsajit_status receive_some(struct session *session, struct exchange *exch
         exchange->ended = true;
     else if (got < 0 && errno != EAGAIN && errno != EINTR)
         return error_set_errno(error, DSAJIT_ERROR_IO, errno, "reading from the compiler helper");
-    if (exchange->expected != MESSAGE_HEADER_SIZE || received->size < MESSAGE_HEADER_SIZE)
+    if (exchange->header_read || received->size < MESSAGE_HEADER_SIZE)
         return DSAJIT_OK;
 
     uint32_t type;
@@ -196,13 +197,13 @@ static dsajit_status receive_some(struct session *session, struct exchange *exch
         return error_set(error, DSAJIT_ERROR_COMPILER_CRASHED,
                          "the compiler helper's answer is not of this version's protocol");
     exchange->expected += payload;
+    exchange->header_read = true;
     return DSAJIT_OK;
 }
 
 static bool is_complete(const struct exchange *exchange)
 {
-    return exchange->expected > MESSAGE_HEADER_SIZE &&
-           exchange->received.size == exchange->expected;
+    return exchange->header_read && exchange->received.size == exchange->expected;
 }
 
 /* Waits for something to do and does it. */
