@@ -84,9 +84,9 @@ struct latent_reader {
     {
         constexpr u32 bytes_per_wave = keys_per_wave * latent_row_bytes;
         const u32 first = (place ^ (piece_bytes * 2 * n)) + 2 * half * bytes_per_wave;
-        return join(
-            __builtin_amdgcn_ds_read_tr16_b64_v4bf16((lds_pointer<bf16x4>)first),
-            __builtin_amdgcn_ds_read_tr16_b64_v4bf16((lds_pointer<bf16x4>)(first + bytes_per_wave)));
+        return join(__builtin_amdgcn_ds_read_tr16_b64_v4bf16((lds_pointer<bf16x4>)first),
+                    __builtin_amdgcn_ds_read_tr16_b64_v4bf16(
+                        (lds_pointer<bf16x4>)(first + bytes_per_wave)));
     }
 };
 

@@ -18,4 +18,19 @@ __device__ __forceinline__ f32x4 multiply_16x16x32(bf16x8 a, bf16x8 b, f32x4 c)
     return __builtin_amdgcn_mfma_f32_16x16x32_bf16(a, b, c, 0, 0, 0);
 }
 
+// Ask the scheduler for a number of instructions of a kind, in the order of the calls.
+constexpr int matrix_instructions = 0x8;
+constexpr int lds_reads = 0x100;
+
+template <int kind, int count> __device__ __forceinline__ void schedule()
+{
+    __builtin_amdgcn_sched_group_barrier(kind, count, 0);
+}
+
+// Nothing moves over this line.
+__device__ __forceinline__ void schedule_fence()
+{
+    __builtin_amdgcn_sched_barrier(0);
+}
+
 #endif

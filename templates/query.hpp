@@ -18,8 +18,8 @@ __device__ __forceinline__ void load_query(query_registers &query,
 {
     constexpr u32 last = variant::heads - 1;
     const u32 head = place.column < last ? place.column : last;
-    const auto row = (global_pointer<const __bf16>)arguments.q +
-                     token * arguments.q_token_stride + head * arguments.q_head_stride;
+    const auto row = (global_pointer<const __bf16>)arguments.q + token * arguments.q_token_stride +
+                     head * arguments.q_head_stride;
 
     const auto latent = row + 16 * place.group;
 #pragma unroll

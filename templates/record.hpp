@@ -8,6 +8,7 @@
 #define DSAJIT_RECORD_HPP
 
 #include "index_row.hpp"
+#include "matrix.hpp"
 #include "vectors.hpp"
 #include "wave.hpp"
 
@@ -72,7 +73,7 @@ __device__ __forceinline__ void load_keys(key_registers &keys, record_place plac
     keys.masked = place.masked;
     keys.scales = *(global_pointer<const f32x4>)(record + scales_offset);
     // Needed first, hence loaded first everywhere.
-    __builtin_amdgcn_sched_barrier(0);
+    schedule_fence();
 #pragma unroll
     for (u32 j = 0; j < latent_chunks; j++)
         keys.latent[j] = *(global_pointer<const u32x4>)(mine + j * bytes_per_row_of_loads);

@@ -29,7 +29,8 @@ __device__ __forceinline__ bf16x8 join(bf16x4 low, bf16x4 high)
 
 __device__ __forceinline__ bf16x8 join(bf16x2 a, bf16x2 b, bf16x2 c, bf16x2 d)
 {
-    return join(__builtin_shufflevector(a, b, 0, 1, 2, 3), __builtin_shufflevector(c, d, 0, 1, 2, 3));
+    return join(__builtin_shufflevector(a, b, 0, 1, 2, 3),
+                __builtin_shufflevector(c, d, 0, 1, 2, 3));
 }
 
 // Round to nearest even: v_cvt_pk_bf16_f32.
