@@ -81,10 +81,12 @@ hipError_t command_run(const char *function, struct device *device, const struct
     case COMMAND_LAUNCH:
         return run_launch(function, device, &command->launch);
     case COMMAND_COPY:
-        memmove(command->copy.destination, command->copy.source, command->copy.size);
+        if (command->copy.size)
+            memmove(command->copy.destination, command->copy.source, command->copy.size);
         return hipSuccess;
     case COMMAND_FILL:
-        memset(command->fill.destination, command->fill.value, command->fill.size);
+        if (command->fill.size)
+            memset(command->fill.destination, command->fill.value, command->fill.size);
         return hipSuccess;
     }
     return hipSuccess;

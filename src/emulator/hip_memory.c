@@ -4,7 +4,7 @@
 #include "emulator/hip_stream.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 /* Host memory that hipHostMalloc gave out: the devices may touch it, but it isn't theirs. */
 struct host_block {
@@ -16,8 +16,6 @@ struct host_block {
 
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct host_block *host_blocks;
-
-enum { HOST_ALIGNMENT = 4096 };
 
 static bool find_host_block(const void *pointer, struct host_block *found)
 {
@@ -154,7 +152,8 @@ hipError_t hipFree(void *pointer)
                     "hipFree: %p is no allocation that hipMalloc returned", pointer);
 }
 
-static void unregister_host_block(const struct host_block *block, int count)
+/* Takes the block away from the first `count` devices, each when its commands are done. */
+static void destroy_host_block(struct host_block *block, int count)
 {
     for (int i = 0; i < count; i++) {
         struct device *device;
@@ -164,6 +163,8 @@ static void unregister_host_block(const struct host_block *block, int count)
         device_memory_unregister(device->memory, block->address);
         pthread_mutex_unlock(&device->execution);
     }
+    munmap(block->address, block->size);
+    free(block);
 }
 
 static struct host_block *create_host_block(size_t size, unsigned flags, int count)
@@ -173,8 +174,11 @@ static struct host_block *create_host_block(size_t size, unsigned flags, int cou
         return NULL;
     *block = (struct host_block){.size = size, .flags = flags};
     int registered = 0;
-    if (posix_memalign(&block->address, HOST_ALIGNMENT, size))
-        goto fail;
+    block->address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block->address == MAP_FAILED) {
+        free(block);
+        return NULL;
+    }
     for (; registered < count; registered++) {
         struct device *device;
         if (device_find("hipHostMalloc", registered, &device) ||
@@ -183,9 +187,7 @@ static struct host_block *create_host_block(size_t size, unsigned flags, int cou
     }
     return block;
 fail:
-    unregister_host_block(block, registered);
-    free(block->address);
-    free(block);
+    destroy_host_block(block, registered);
     return NULL;
 }
 
@@ -234,9 +236,7 @@ hipError_t hipHostFree(void *pointer)
     if (!block)
         return hip_fail(hipErrorInvalidValue,
                         "hipHostFree: %p is no allocation that hipHostMalloc returned", pointer);
-    unregister_host_block(block, count);
-    free(block->address);
-    free(block);
+    destroy_host_block(block, count);
     return hipSuccess;
 }
 
