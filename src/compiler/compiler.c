@@ -1,5 +1,6 @@
 #include "compiler/internal.h"
 
+#include "compiler/jobs.h"
 #include "compiler/metadata.h"
 #include "compiler/session.h"
 
@@ -112,20 +113,19 @@ static dsajit_status check_reply(const struct bytes *reply, dsajit_error *error)
     return status;
 }
 
+/* Moves what the helper has said so far. */
 static void take_log(struct session *session, struct bytes *log)
 {
-    bytes_append(log, session->log.data, session->log.size);
-    if (session->log_dropped)
+    if (log)
+        bytes_append(log, session->log.data, session->log.size);
+    if (log && session->log_dropped)
         bytes_append_format(log, "\n[%zu more bytes dropped]\n", session->log_dropped);
+    session->log.size = session->log_dropped = 0;
 }
 
-dsajit_status compiler_request(struct compiler *compiler, const struct bytes *request,
-                               struct bytes *reply, struct bytes *log, dsajit_error *error)
+static dsajit_status start_session(struct compiler *compiler, struct session *session,
+                                   dsajit_error *error)
 {
-    if (bytes_failed(request))
-        return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY,
-                         "no memory for the request, or it is over %d MiB",
-                         MESSAGE_PAYLOAD_MAX >> 20);
     const struct location *location;
     dsajit_status status = compiler_locate(compiler, &location, error);
     if (status)
@@ -135,16 +135,56 @@ dsajit_status compiler_request(struct compiler *compiler, const struct bytes *re
                                           .library_path = location->library_path,
                                           .comgr = location->comgr,
                                           .hiprtc = location->hiprtc};
-    struct session session;
-    status = session_start(&session, &command, error);
-    if (!status)
-        status = session_exchange(&session, request, compiler->options.timeout_ms, reply, error);
-    if (!status)
-        status = check_reply(reply, error);
-    if (log)
-        take_log(&session, log);
-    session_end(&session);
+    status = session_start(session, &command, error);
+    if (status)
+        session_end(session);
     return status;
+}
+
+/* The worker's process, started when it has none. */
+static dsajit_status worker_session(struct compiler *compiler, struct compiler_worker *worker,
+                                    dsajit_error *error)
+{
+    if (worker->session)
+        return DSAJIT_OK;
+    struct session *session = malloc(sizeof *session);
+    if (!session)
+        return no_memory(error);
+    dsajit_status status = start_session(compiler, session, error);
+    if (status)
+        free(session);
+    else
+        worker->session = session;
+    return status;
+}
+
+void compiler_worker_end(struct compiler_worker *worker)
+{
+    if (!worker->session)
+        return;
+    session_end(worker->session);
+    free(worker->session);
+    worker->session = NULL;
+}
+
+dsajit_status compiler_request(struct compiler *compiler, const struct bytes *request,
+                               const struct request_options *options, struct bytes *reply,
+                               dsajit_error *error)
+{
+    if (bytes_failed(request))
+        return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY,
+                         "no memory for the request, or it is over %d MiB",
+                         MESSAGE_PAYLOAD_MAX >> 20);
+    struct compiler_worker once = {0}, *worker = options->worker ? options->worker : &once;
+    dsajit_status status = worker_session(compiler, worker, error);
+    if (status)
+        return status;
+    int timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : compiler->options.timeout_ms;
+    status = session_exchange(worker->session, request, timeout_ms, options->cancel, reply, error);
+    take_log(worker->session, options->log);
+    if (status || worker == &once)
+        compiler_worker_end(worker);
+    return status ? status : check_reply(reply, error);
 }
 
 dsajit_status reply_take(const struct bytes *reply, enum message_tag tag, struct bytes *to,
@@ -191,7 +231,13 @@ dsajit_status compiler_compile(struct compiler *compiler, const struct compile_r
     /* The compiler's own log first; what else the process said follows. */
     struct bytes process_log = {0};
     struct message_field log;
-    dsajit_status status = compiler_request(compiler, &message, &reply, &process_log, error);
+    const struct request_options options = {.worker = request->worker,
+                                            .timeout_ms = request->timeout_ms,
+                                            .cancel = request->cancel,
+                                            .log = &process_log};
+    int place = jobs_enter(compiler->options.timeout_ms, request->cancel);
+    dsajit_status status = compiler_request(compiler, &message, &options, &reply, error);
+    jobs_leave(place);
     if (message_find(&reply, TAG_LOG, &log))
         bytes_append(&result->log, log.data, log.size);
     bytes_append(&result->log, process_log.data, process_log.size);
@@ -222,7 +268,8 @@ dsajit_status compiler_inspect(struct compiler *compiler, const void *code, size
     message_begin(&message, MESSAGE_INSPECT);
     message_add(&message, TAG_CODE, code, size);
     message_end(&message);
-    dsajit_status status = compiler_request(compiler, &message, &reply, NULL, error);
+    const struct request_options options = {0};
+    dsajit_status status = compiler_request(compiler, &message, &options, &reply, error);
     if (!status)
         status = reply_take(&reply, TAG_METADATA, &inspection->metadata, error);
     if (!status)

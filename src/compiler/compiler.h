@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,11 +44,22 @@ dsajit_status compiler_toolchain(struct compiler *compiler, const char *memory_d
 void toolchain_free(struct toolchain *toolchain);
 
 /* ---- Compile ---- */
+/* A helper process kept from one compile to the next, since starting one takes about as long as
+   compiling a small kernel. A zeroed struct has none yet. Belongs to the thread that uses it and is
+   ended by that thread. */
+struct compiler_worker {
+    struct session *session;
+};
+void compiler_worker_end(struct compiler_worker *worker);
+
 struct compile_request {
     const char *source;
-    const char *name;           /* shown in diagnostics as the file name */
-    const char *target;         /* "gfx950" */
-    const char *const *options; /* NULL-terminated, for hipRTC, without --offload-arch */
+    const char *name;               /* shown in diagnostics as the file name */
+    const char *target;             /* "gfx950" */
+    const char *const *options;     /* NULL-terminated, for hipRTC, without --offload-arch */
+    struct compiler_worker *worker; /* NULL: a helper of its own */
+    int timeout_ms;                 /* 0: the compiler's */
+    const atomic_bool *cancel;      /* gives up with CANCELLED when it turns true; NULL: never */
 };
 
 /* What the code object's metadata say of one kernel. */

@@ -16,7 +16,8 @@ enum {
     LOG_MAX = 1 << 20, /* a compiler that says more is looping; the beginning says why */
     CHUNK_SIZE = 64 << 10,
     PIPE_READS = 32,
-    DYING_MS = 500, /* from the end of a process's output to its status; for loaded machines */
+    CANCEL_MS = 100, /* how often a wait looks whether it is still wanted */
+    DYING_MS = 500,  /* from the end of a process's output to its status; for loaded machines */
     EXIT_NOT_LOADED =
         127 /* the dynamic loader's status when a program or library can't be loaded */
 };
@@ -154,7 +155,8 @@ struct exchange {
     struct bytes received; /* header and payload so far */
     size_t expected;       /* of `received` */
     bool header_read;
-    bool ended; /* the helper's output ended */
+    bool ended;                /* the helper's output ended */
+    const atomic_bool *cancel; /* may be NULL */
 };
 
 static dsajit_status send_some(struct session *session, struct exchange *exchange,
@@ -210,6 +212,8 @@ static bool is_complete(const struct exchange *exchange)
 static dsajit_status step(struct session *session, struct exchange *exchange, int64_t deadline,
                           dsajit_error *error)
 {
+    if (exchange->cancel && atomic_load(exchange->cancel))
+        return error_set(error, DSAJIT_ERROR_CANCELLED, "the compile was cancelled");
     int64_t left = deadline - now_ms();
     if (left <= 0)
         return error_set(error, DSAJIT_ERROR_TIMEOUT,
@@ -219,7 +223,8 @@ static dsajit_status step(struct session *session, struct exchange *exchange, in
         {.fd = session->helper.socket, .events = (short)(sending ? POLLIN | POLLOUT : POLLIN)},
         {.fd = session->helper.log_pipe, .events = POLLIN},
     };
-    if (poll(fds, 2, left > INT32_MAX ? INT32_MAX : (int)left) < 0 && errno != EINTR)
+    int64_t longest = exchange->cancel ? CANCEL_MS : INT32_MAX;
+    if (poll(fds, 2, (int)(left < longest ? left : longest)) < 0 && errno != EINTR)
         return error_set_errno(error, DSAJIT_ERROR_IO, errno, "waiting for the compiler helper");
     if (fds[1].revents)
         read_log(session);
@@ -232,9 +237,10 @@ static dsajit_status step(struct session *session, struct exchange *exchange, in
 }
 
 dsajit_status session_exchange(struct session *session, const struct bytes *request, int timeout_ms,
-                               struct bytes *reply, dsajit_error *error)
+                               const atomic_bool *cancel, struct bytes *reply, dsajit_error *error)
 {
-    struct exchange exchange = {.request = request, .expected = MESSAGE_HEADER_SIZE};
+    struct exchange exchange = {
+        .request = request, .expected = MESSAGE_HEADER_SIZE, .cancel = cancel};
     int64_t deadline = now_ms() + timeout_ms;
     dsajit_status status = DSAJIT_OK;
     while (!status && !exchange.ended && !is_complete(&exchange))

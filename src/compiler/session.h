@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "compiler/spawn.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct session {
@@ -20,11 +21,12 @@ struct session {
 dsajit_status session_start(struct session *session, const struct spawn_command *command,
                             dsajit_error *error);
 
-/* Sends a message and waits for the reply's payload, at most timeout_ms; `reply` is empty before
-   and the caller's to free. After a failure the session can only be ended. COMPILER_CRASHED,
-   TIMEOUT, TOOLCHAIN_MISSING (the program could not be loaded), IO, OUT_OF_MEMORY. */
+/* Sends a message and waits for the reply's payload, at most timeout_ms and until `cancel` (may be
+   NULL) turns true; `reply` is empty before and the caller's to free. After a failure the session
+   can only be ended. COMPILER_CRASHED, TIMEOUT, CANCELLED, TOOLCHAIN_MISSING (the program could
+   not be loaded), IO, OUT_OF_MEMORY. */
 dsajit_status session_exchange(struct session *session, const struct bytes *request, int timeout_ms,
-                               struct bytes *reply, dsajit_error *error);
+                               const atomic_bool *cancel, struct bytes *reply, dsajit_error *error);
 
 /* Stops and reaps the process. Harmless on a session whose start failed. */
 void session_end(struct session *session);

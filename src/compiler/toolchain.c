@@ -127,7 +127,8 @@ static dsajit_status identify(struct compiler *compiler, const char *memory_dire
     struct libraries libraries = {.count = 0};
     message_begin(&request, MESSAGE_IDENTIFY);
     message_end(&request);
-    dsajit_status status = compiler_request(compiler, &request, &reply, NULL, error);
+    const struct request_options options = {0};
+    dsajit_status status = compiler_request(compiler, &request, &options, &reply, error);
     if (!status)
         status = take_identity(&reply, &libraries, toolchain, error);
     if (!status && memory_directory) {

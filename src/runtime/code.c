@@ -127,6 +127,9 @@ static dsajit_status compile(dsajit_context *context, const struct code_request 
         .name = families[wanted->variant->family].template_name,
         .target = architectures[wanted->variant->architecture],
         .options = codegen_options,
+        .worker = wanted->worker,
+        .timeout_ms = wanted->timeout_ms,
+        .cancel = wanted->cancel,
     };
     struct compile_result result = {0};
     atomic_fetch_add(&context->compiles, 1);

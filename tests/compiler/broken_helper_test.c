@@ -54,7 +54,8 @@ static void run(const char *behaviour, int timeout_ms, struct outcome *outcome)
     if (access(path, X_OK))
         copy_file(BROKEN_HELPER, path);
     const struct compiler_options options = {.helper_path = path, .timeout_ms = timeout_ms};
-    const struct compile_request request = {"// a source\n", "source.hip", "gfx950", NULL};
+    const struct compile_request request = {
+        .source = "// a source\n", .name = "source.hip", .target = "gfx950", .options = NULL};
     struct compiler *compiler;
     assert_int_equal(compiler_create(&options, &compiler, NULL), DSAJIT_OK);
     double start = now_seconds();
@@ -150,7 +151,8 @@ static void a_missing_helper_is_named(void **state)
 {
     (void)state;
     const struct compiler_options options = {.helper_path = "/nonexistent/dsajit-compiler"};
-    const struct compile_request request = {"", "source.hip", "gfx950", NULL};
+    const struct compile_request request = {
+        .source = "", .name = "source.hip", .target = "gfx950", .options = NULL};
     struct compiler *compiler;
     struct compile_result result;
     dsajit_error error;

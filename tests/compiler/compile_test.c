@@ -53,7 +53,8 @@ static void assert_contains(const char *text, const char *part)
 
 static void compile(struct compiler *compiler, const char *source, struct compile_result *result)
 {
-    const struct compile_request request = {source, "known.hip", "gfx950", options};
+    const struct compile_request request = {
+        .source = source, .name = "known.hip", .target = "gfx950", .options = options};
     dsajit_error error = {0};
     if (compiler_compile(compiler, &request, result, &error))
         fail_msg("%s\n%s", error.message, bytes_text(&result->log));
@@ -100,9 +101,9 @@ static void what_hiprtc_refuses_is_a_compile_error(void **state)
 {
     static const char *const bad_options[] = {"--no-such-option", NULL};
     static const struct compile_request requests[] = {
-        {"", "empty.hip", "gfx950", NULL},
-        {"int x;\n", "option.hip", "gfx950", bad_options},
-        {"int x;\n", "target.hip", "gfx1", NULL},
+        {.source = "", .name = "empty.hip", .target = "gfx950"},
+        {.source = "int x;\n", .name = "option.hip", .target = "gfx950", .options = bad_options},
+        {.source = "int x;\n", .name = "target.hip", .target = "gfx1"},
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct compile_result result;
@@ -115,7 +116,8 @@ static void what_hiprtc_refuses_is_a_compile_error(void **state)
 
 static void a_source_without_a_kernel_is_refused(void **state)
 {
-    const struct compile_request request = {"int nothing;\n", "n.hip", "gfx950", options};
+    const struct compile_request request = {
+        .source = "int nothing;\n", .name = "n.hip", .target = "gfx950", .options = options};
     struct compile_result result;
     dsajit_error error;
     assert_int_not_equal(compiler_compile(*state, &request, &result, &error), DSAJIT_OK);
@@ -260,7 +262,8 @@ static void a_host_without_standard_streams_can_compile(void **state)
     if (child == 0) {
         for (int i = 0; i < 3; i++)
             close(i);
-        const struct compile_request request = {kernel, "known.hip", "gfx950", options};
+        const struct compile_request request = {
+            .source = kernel, .name = "known.hip", .target = "gfx950", .options = options};
         struct compile_result result;
         _exit(compiler_compile(*state, &request, &result, NULL));
     }

@@ -54,7 +54,7 @@ static uint64_t ask(struct session *session, enum message_type type, const char 
         message_add_text(&request, TAG_TARGET, "gfx950");
     }
     message_end(&request);
-    if (session_exchange(session, &request, TIMEOUT_MS, &reply, &error))
+    if (session_exchange(session, &request, TIMEOUT_MS, NULL, &reply, &error))
         fail_msg("%s", error.message);
     uint64_t status;
     struct message_field field = {0};
