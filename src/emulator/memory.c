@@ -149,12 +149,25 @@ static bool take(struct device_memory *memory, const void *address, bool owned,
     return true;
 }
 
+/* Prefers writers: the checks of running kernels must not keep a host thread from allocating. */
+static bool init_lock(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attributes;
+    if (pthread_rwlockattr_init(&attributes) != 0)
+        return false;
+    bool done = pthread_rwlockattr_setkind_np(&attributes,
+                                              PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0 &&
+                pthread_rwlock_init(lock, &attributes) == 0;
+    pthread_rwlockattr_destroy(&attributes);
+    return done;
+}
+
 struct device_memory *device_memory_create(size_t capacity_bytes)
 {
     struct device_memory *memory = calloc(1, sizeof *memory);
     if (!memory)
         return NULL;
-    if (pthread_rwlock_init(&memory->lock, NULL) != 0) {
+    if (!init_lock(&memory->lock)) {
         free(memory);
         return NULL;
     }
