@@ -1,7 +1,7 @@
 #include "execution.h"
 
+#include "device.h"
 #include "failure.h"
-#include "gpu.h"
 #include "record.h"
 #include "tensor.h"
 
@@ -24,58 +24,58 @@ struct operands {
 };
 
 /* Allocates a row-major tensor; `data` (may be NULL) is what goes in. */
-static dsajit_status place(const struct gpu *gpu, struct tensor *tensor, void **memory,
+static dsajit_status place(const struct device *device, struct tensor *tensor, void **memory,
                            DLDataTypeCode code, int bits, int rank, const int64_t *shape,
                            const void *data, dsajit_error *error)
 {
     size_t size = (size_t)bits / 8;
     for (int i = 0; i < rank; i++)
         size *= (size_t)shape[i];
-    dsajit_status status = gpu_allocate(gpu, size, memory, error);
+    dsajit_status status = device_allocate(device, size, memory, error);
     if (!status && data)
-        status = gpu_upload(gpu, *memory, data, size, error);
+        status = device_upload(device, *memory, data, size, error);
     tensor_set(tensor, *memory, code, bits, rank, shape);
     return status;
 }
 
 /* As place, for integers that are narrowed where 32 bits are asked for. */
-static dsajit_status place_integers(const struct gpu *gpu, struct tensor *tensor, void **memory,
-                                    int bits, int64_t count, const int64_t *values,
+static dsajit_status place_integers(const struct device *device, struct tensor *tensor,
+                                    void **memory, int bits, int64_t count, const int64_t *values,
                                     dsajit_error *error)
 {
     if (bits == 64)
-        return place(gpu, tensor, memory, kDLInt, 64, 1, &count, values, error);
+        return place(device, tensor, memory, kDLInt, 64, 1, &count, values, error);
     int32_t *narrow = malloc((size_t)(count + 1) * sizeof *narrow);
     if (!narrow)
         return failure_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for the indices");
     for (int64_t i = 0; i < count; i++)
         narrow[i] = (int32_t)values[i];
-    dsajit_status status = place(gpu, tensor, memory, kDLInt, 32, 1, &count, narrow, error);
+    dsajit_status status = place(device, tensor, memory, kDLInt, 32, 1, &count, narrow, error);
     free(narrow);
     return status;
 }
 
-static dsajit_status place_operands(const struct gpu *gpu, const struct problem *problem,
+static dsajit_status place_operands(const struct device *device, const struct problem *problem,
                                     const struct execution_options *options,
                                     struct operands *operands, dsajit_error *error)
 {
     const int64_t T = problem->tokens, H = problem->heads;
-    dsajit_status status = place(gpu, &operands->q, &operands->memory[0], kDLBfloat, 16, 3,
+    dsajit_status status = place(device, &operands->q, &operands->memory[0], kDLBfloat, 16, 3,
                                  (int64_t[]){T, H, RECORD_KEY_SIZE}, problem->q, error);
     if (!status)
-        status = place(gpu, &operands->kv, &operands->memory[1], kDLUInt, 8, 2,
+        status = place(device, &operands->kv, &operands->memory[1], kDLUInt, 8, 2,
                        (int64_t[]){problem->slots, DSAJIT_RECORD_BYTES}, problem->kv, error);
     if (!status)
-        status = place_integers(gpu, &operands->indptr, &operands->memory[2], options->index_bits,
-                                T + 1, problem->indptr, error);
+        status = place_integers(device, &operands->indptr, &operands->memory[2],
+                                options->index_bits, T + 1, problem->indptr, error);
     if (!status)
-        status = place_integers(gpu, &operands->indices, &operands->memory[3], options->index_bits,
-                                problem->index_count, problem->indices, error);
+        status = place_integers(device, &operands->indices, &operands->memory[3],
+                                options->index_bits, problem->index_count, problem->indices, error);
     if (!status)
-        status = place(gpu, &operands->out, &operands->memory[4], kDLBfloat, 16, 3,
+        status = place(device, &operands->out, &operands->memory[4], kDLBfloat, 16, 3,
                        (int64_t[]){T, H, DSAJIT_KV_LORA_RANK}, NULL, error);
     if (!status && options->return_lse)
-        status = place(gpu, &operands->lse, &operands->memory[5], kDLFloat, 32, 2,
+        status = place(device, &operands->lse, &operands->memory[5], kDLFloat, 32, 2,
                        (int64_t[]){T, H}, NULL, error);
     return status;
 }
@@ -88,21 +88,21 @@ static double now_ms(void)
 }
 
 /* One launch, from the call until the device is idle. */
-static dsajit_status launch(dsajit_context *context, const struct gpu *gpu,
+static dsajit_status launch(dsajit_context *context, const struct device *device,
                             const dsajit_sparse_mla_arguments *arguments, double *milliseconds,
                             dsajit_error *error)
 {
     const double start = now_ms();
     dsajit_status status = dsajit_sparse_mla_forward(context, arguments, NULL, error);
     if (!status)
-        status = gpu_synchronize(gpu, error);
+        status = device_synchronize(device, error);
     *milliseconds = now_ms() - start;
     return status;
 }
 
 /* The same call for the first token alone and without an index: costs nothing but loading the
    kernel, and what it writes is overwritten. */
-static dsajit_status load(dsajit_context *context, const struct gpu *gpu,
+static dsajit_status load(dsajit_context *context, const struct device *device,
                           const dsajit_sparse_mla_arguments *arguments, double *milliseconds,
                           dsajit_error *error)
 {
@@ -127,10 +127,10 @@ static dsajit_status load(dsajit_context *context, const struct gpu *gpu,
         lse.shape = lse_shape;
         empty.lse = &lse;
     }
-    return launch(context, gpu, &empty, milliseconds, error);
+    return launch(context, device, &empty, milliseconds, error);
 }
 
-static dsajit_status run(dsajit_context *context, const struct gpu *gpu,
+static dsajit_status run(dsajit_context *context, const struct device *device,
                          const dsajit_sparse_mla_arguments *arguments, int repeat,
                          struct execution *execution, dsajit_error *error)
 {
@@ -139,18 +139,19 @@ static dsajit_status run(dsajit_context *context, const struct gpu *gpu,
     if (!status)
         status = dsajit_prepare(context, execution->variant.data, &execution->kernel, error);
     if (!status && arguments->q->shape[0] > 0)
-        status = load(context, gpu, arguments, &execution->load_ms, error);
+        status = load(context, device, arguments, &execution->load_ms, error);
     for (int i = 0; !status && i < repeat; i++) {
         double milliseconds;
-        status = launch(context, gpu, arguments, &milliseconds, error);
+        status = launch(context, device, arguments, &milliseconds, error);
         if (i == 0 || milliseconds < execution->run_ms)
             execution->run_ms = milliseconds;
     }
     return status;
 }
 
-static dsajit_status fetch(const struct gpu *gpu, const struct operands *operands, size_t rows,
-                           bool with_lse, struct execution *execution, dsajit_error *error)
+static dsajit_status fetch(const struct device *device, const struct operands *operands,
+                           size_t rows, bool with_lse, struct execution *execution,
+                           dsajit_error *error)
 {
     const size_t out_size = rows * DSAJIT_KV_LORA_RANK * sizeof *execution->out;
     const size_t lse_size = rows * sizeof *execution->lse;
@@ -159,9 +160,9 @@ static dsajit_status fetch(const struct gpu *gpu, const struct operands *operand
     if (!execution->out || (with_lse && !execution->lse))
         return failure_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for the result");
     dsajit_status status =
-        gpu_download(gpu, execution->out, operands->out.view.data, out_size, error);
+        device_download(device, execution->out, operands->out.view.data, out_size, error);
     if (!status && with_lse)
-        status = gpu_download(gpu, execution->lse, operands->lse.view.data, lse_size, error);
+        status = device_download(device, execution->lse, operands->lse.view.data, lse_size, error);
     return status;
 }
 
@@ -170,12 +171,12 @@ dsajit_status execution_run(dsajit_context *context, const struct problem *probl
                             dsajit_error *error)
 {
     *execution = (struct execution){0};
-    struct gpu gpu;
+    struct device device;
     struct operands operands = {0};
-    dsajit_status status = gpu_open(context, &gpu, error);
+    dsajit_status status = device_open(context, &device, error);
     if (status)
         return status;
-    status = place_operands(&gpu, problem, options, &operands, error);
+    status = place_operands(&device, problem, options, &operands, error);
     if (!status) {
         const dsajit_sparse_mla_arguments arguments = {
             .struct_size = sizeof arguments,
@@ -189,13 +190,13 @@ dsajit_status execution_run(dsajit_context *context, const struct problem *probl
             .has_invalid = problem->has_invalid,
             .scale = options->scale,
         };
-        status = run(context, &gpu, &arguments, options->repeat, execution, error);
+        status = run(context, &device, &arguments, options->repeat, execution, error);
     }
     if (!status)
-        status = fetch(&gpu, &operands, (size_t)(problem->tokens * problem->heads),
+        status = fetch(&device, &operands, (size_t)(problem->tokens * problem->heads),
                        options->return_lse, execution, error);
     for (size_t i = 0; i < sizeof operands.memory / sizeof *operands.memory; i++)
-        gpu_free(&gpu, operands.memory[i]);
+        device_free(&device, operands.memory[i]);
     if (status)
         execution_free(execution);
     return status;
