@@ -129,6 +129,8 @@ static dsajit_status read_argument(const char *line, struct metadata *metadata, 
         return malformed(line, error);
     struct kernel_metadata *kernel = &metadata->kernels[metadata->count - 1];
     size_t length = strcspn(text, " \n");
+    if (!length)
+        return malformed(line, error);
     const struct kind_row *row = find_kind(text, length);
     if (!row)
         return error_set(error, DSAJIT_ERROR_UNSUPPORTED,
