@@ -151,20 +151,41 @@ static void fmas_f32(uint32_t *restrict result, const uint32_t *const *sources, 
     }
 }
 
+/* What a * b + c, of which `nearest` is fma's result, exceeds it by; only the sign is exact.
+   Neither the product nor its rest may underflow. */
+static double fma_error(double a, double b, double c, double nearest)
+{
+    double product = a * b, product_rest = fma(a, b, -product);
+    double sum = product + c, c_part = sum - product;
+    double sum_rest = (product - (sum - c_part)) + (c - c_part);
+    return ((sum - nearest) + sum_rest) + product_rest;
+}
+
+/* (a * b + c) * 2^±128 rounded once, also where the result is subnormal and has fewer bits than the
+   fused multiply-add's. */
+static double fma_scaled(double a, double b, double c)
+{
+    if (fabs(c) >= 2)
+        return fma(a, b, c) * 0x1p128;
+    /* Moved up, away from underflow, by 2^256; so the result is to be moved down by 2^384. */
+    double moved_a = a * 0x1p256, moved_c = c * 0x1p256;
+    double nearest = fma(moved_a, b, moved_c);
+    double units = nearest * 0x1p690; /* of 2^-1074 */
+    if (!(fabs(units) < 0x1p53))
+        return nearest * 0x1p-384;
+    double below = floor(units), error = fma_error(moved_a, b, moved_c, nearest);
+    bool tie = units - below == 0.5;
+    double rounded = tie && error > 0 ? below + 1 : tie && error < 0 ? below : rint(units);
+    return copysign(rounded, nearest) * 0x1p-1074;
+}
+
 static void fmas_f64(uint64_t *restrict result, const uint64_t *const *sources, uint64_t scaling)
 {
     for (unsigned lane = 0; lane < LANES; lane++) {
         double a = number_from_bits64(sources[0][lane]);
         double b = number_from_bits64(sources[1][lane]);
         double c = number_from_bits64(sources[2][lane]);
-        double sum = fma(a, b, c);
-        if (scaling >> lane & 1) {
-            /* The product's rest, too, so that a subnormal quotient is rounded once. */
-            __float128 exact = (__float128)a * b + c;
-            bool large = fabs(c) >= 2;
-            sum = isfinite(sum) ? (double)(large ? exact * 0x1p128 : exact * 0x1p-128) : sum;
-        }
-        result[lane] = number_to_bits64(sum);
+        result[lane] = number_to_bits64(scaling >> lane & 1 ? fma_scaled(a, b, c) : fma(a, b, c));
     }
 }
 
@@ -218,7 +239,8 @@ static double fix_up(double quotient, double divisor, double dividend, int under
         return copysign(0.0, sign);
     if (exponent_field(dividend, format) - exponent_field(divisor, format) < underflow)
         return copysign(0.0, sign);
-    return copysign(quotient, sign);
+    /* Of ordinary operands the iteration makes a NaN only when the quotient has overflown. */
+    return copysign(isnan(quotient) ? INFINITY : quotient, sign);
 }
 
 /* The manual gives these two as the results of 0/0 and inf/inf: negative, unlike other NaNs. */

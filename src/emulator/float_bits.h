@@ -37,7 +37,7 @@ static inline uint32_t half_encode(float value)
 }
 
 /* x + y rounded to odd: the last bit is 1 whenever the sum is inexact. Rounding such a sum once
-   more to a format at least two bits narrower gives what rounding the exact sum would have given.
+   more, to a format at least two bits narrower, gives what rounding the exact sum would have given.
  */
 static inline double add_to_odd_f64(double x, double y)
 {
