@@ -162,6 +162,13 @@ static dsajit_status check_frame(const struct bytes *file, dsajit_error *error)
     return DSAJIT_OK;
 }
 
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+    while (size && !bytes[size - 1])
+        size--;
+    return size == 0;
+}
+
 /* A block of `size` bytes and its padding; NULL when they aren't there as they should be. */
 static const void *read_block(struct reader *reader, uint64_t size)
 {
@@ -169,10 +176,8 @@ static const void *read_block(struct reader *reader, uint64_t size)
     if (size > left || padding(size) > left - size)
         return NULL;
     const uint8_t *block = reader->data + reader->offset;
-    for (size_t i = 0; i < padding(size); i++) {
-        if (block[size + i])
-            return NULL;
-    }
+    if (!is_zero(block + size, padding(size)))
+        return NULL;
     reader->offset += size + padding(size);
     return block;
 }
@@ -186,7 +191,8 @@ static dsajit_status parse_sections(struct reader *reader, struct cache_entry *e
         struct cache_section *section = &entry->sections[i];
         uint64_t size = load_u64(row + ROW_SECTION_SIZE);
         section->name = (const char *)row;
-        if (!is_section_name(section->name, ROW_NAME_SIZE))
+        if (!is_section_name(section->name, ROW_NAME_SIZE) ||
+            !is_zero(row + strlen(section->name), ROW_NAME_SIZE - strlen(section->name)))
             return error_set(error, DSAJIT_ERROR_CORRUPT, "section %zu has no proper name", i);
         section->data = read_block(reader, size);
         if (!section->data)

@@ -85,8 +85,10 @@ static void a_kernel_compiles_and_is_described(void **state)
 
 static void an_error_carries_the_log_without_temporary_paths(void **state)
 {
-    const struct compile_request request = {"void f() { undeclared(); }\n", "bad.hip", "gfx950",
-                                            options};
+    const struct compile_request request = {.source = "void f() { undeclared(); }\n",
+                                            .name = "bad.hip",
+                                            .target = "gfx950",
+                                            .options = options};
     struct compile_result result;
     dsajit_error error;
     assert_int_equal(compiler_compile(*state, &request, &result, &error), DSAJIT_ERROR_COMPILE);

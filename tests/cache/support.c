@@ -1,0 +1,130 @@
+#include "support.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void shell(const char *format, ...)
+{
+    char *line = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    assert_true(vasprintf(&line, format, arguments) >= 0);
+    va_end(arguments);
+    assert_int_equal(system(line), 0);
+    free(line);
+}
+
+void fresh_folder(const char *name, char path[PATH_SIZE])
+{
+    snprintf(path, PATH_SIZE, "%s/%s", getenv("DSAJIT_TEST_STATE"), name);
+    shell("rm -rf '%s' && mkdir -m 700 -p '%s'", path, path);
+}
+
+static void count_line(void *user, dsajit_log_level level, const char *message)
+{
+    struct log_lines *lines = user;
+    lines->warnings += level == DSAJIT_LOG_WARNING;
+    lines->waits += !strncmp(message, "waited", 6);
+    snprintf(lines->last, sizeof lines->last, "%s", message);
+}
+
+struct logger counting_logger(struct log_lines *lines)
+{
+    *lines = (struct log_lines){0};
+    return (struct logger){count_line, lines};
+}
+
+struct cache *open_layers(const char *directory, const char *const *prebuilt,
+                          struct log_lines *lines)
+{
+    static const char *const none[] = {NULL};
+    const struct cache_options options = {.directory = directory,
+                                          .prebuilt = prebuilt ? prebuilt : none,
+                                          .log = counting_logger(lines)};
+    struct cache *cache;
+    assert_int_equal(cache_open(&options, &cache, NULL), DSAJIT_OK);
+    return cache;
+}
+
+struct cache_key make_key(const char *name, const char *toolchain)
+{
+    struct cache_key key = {0};
+    cache_key_append(&key, "variant", name);
+    cache_key_append(&key, "target", "gfx950");
+    if (toolchain)
+        bytes_append_format(&key.toolchain, "libcompiler.so=build-id:%s\n", toolchain);
+    assert_false(bytes_failed(&key.base));
+    return key;
+}
+
+void publish_text(struct cache *cache, const struct cache_key *key, const char *code)
+{
+    const struct cache_section sections[] = {{"code", code, strlen(code)}, {"log", "", 0}};
+    dsajit_error error = {0};
+    if (cache_publish(cache, key, sections, 2, &error))
+        fail_msg("%s", error.message);
+}
+
+void assert_holds(struct cache *cache, const struct cache_key *key, const char *code)
+{
+    struct cache_entry entry;
+    dsajit_error error = {0};
+    if (cache_get(cache, key, &entry, &error))
+        fail_msg("%s", error.message);
+    const struct cache_section *section = cache_entry_section(&entry, "code");
+    assert_non_null(section);
+    assert_int_equal(section->size, strlen(code));
+    assert_memory_equal(section->data, code, section->size);
+    cache_entry_free(&entry);
+}
+
+void assert_absent(struct cache *cache, const struct cache_key *key)
+{
+    struct cache_entry entry;
+    dsajit_error error;
+    assert_int_equal(cache_get(cache, key, &entry, &error), DSAJIT_ERROR_NOT_FOUND);
+}
+
+static bool take_path(void *user, const char *path)
+{
+    char *taken = user;
+    assert_int_equal(*taken, '\0');
+    snprintf(taken, PATH_SIZE, "%s", path);
+    return true;
+}
+
+void only_entry(const char *directory, char path[PATH_SIZE])
+{
+    *path = '\0';
+    assert_int_equal(cache_walk(directory, take_path, path, NULL), DSAJIT_OK);
+    assert_int_not_equal(*path, '\0');
+}
+
+/* nftw hands nothing on to its visitor. */
+static const char *counted_pattern;
+static int counted;
+
+static int count_match(const char *path, const struct stat *state, int type, struct FTW *walk)
+{
+    (void)state;
+    counted += type != FTW_D && !fnmatch(counted_pattern, path + walk->base, 0);
+    return 0;
+}
+
+int count_files(const char *directory, const char *pattern)
+{
+    counted_pattern = pattern;
+    counted = 0;
+    assert_int_equal(nftw(directory, count_match, 16, FTW_PHYS), 0);
+    return counted;
+}
+
+void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" isn't in \"%s\"", part, text);
+}
