@@ -1,6 +1,5 @@
 // One token's row of the CSR index list: its bounds and its entries.
-#ifndef DSAJIT_INDEX_ROW_HPP
-#define DSAJIT_INDEX_ROW_HPP
+#pragma once
 
 #include "sparse_mla_arguments.h"
 #include "vectors.hpp"
@@ -55,5 +54,3 @@ __device__ __forceinline__ index_type load_index(const index_row &row, u32 posit
     const u32 last = row.length - 1;
     return row.first[(position < last ? position : last) * row.stride];
 }
-
-#endif

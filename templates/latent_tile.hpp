@@ -11,8 +11,7 @@
 //            swizzles, hence 16 different places, no conflict.
 //     read   8 bytes a lane. 32 lanes read 2 neighbouring pieces (2 c, 2 c + 1) of 8 keys with
 //            8 different k % 8: 8 different pairs of places, no conflict.
-#ifndef DSAJIT_LATENT_TILE_HPP
-#define DSAJIT_LATENT_TILE_HPP
+#pragma once
 
 #include "record.hpp"
 
@@ -31,8 +30,8 @@ __device__ __forceinline__ u32 swizzle(u32 key)
 // (p ^ x) ^ swizzle lies at the address of p ^ swizzle, XOR 16 x.
 //
 // Latent step (j, h) of the key registers is piece 8 j + 2 group + h of its key. The swizzle
-// reaches 4 bits of the piece: three from group and h, one from j. What is left of j is a plain
-// offset, so that four addresses serve all 16 writes.
+// reaches 4 bits of the piece: three from group and h, one from j. What is left of j adds a plain
+// offset, and so there are four addresses for 16 writes.
 struct latent_writer {
     u32 place; // of step (0, 0)
 
@@ -47,7 +46,7 @@ struct latent_writer {
     __device__ __forceinline__ void write(u32 j, u32 h, bf16x8 values) const
     {
         const u32 address = place ^ (piece_bytes * (8 * (j % 2) + h));
-        *(lds_pointer<bf16x8>)(address + piece_bytes * 16 * (j / 2)) = values;
+        *(lds_pointer<bf16x8>)(address + piece_bytes * 8 * (j / 2 * 2)) = values;
     }
 };
 
@@ -89,5 +88,3 @@ struct latent_reader {
                         (lds_pointer<bf16x4>)(first + bytes_per_wave)));
     }
 };
-
-#endif

@@ -1,6 +1,5 @@
 // The matrix instruction of the bf16 kernels.
-#ifndef DSAJIT_MATRIX_HPP
-#define DSAJIT_MATRIX_HPP
+#pragma once
 
 #include "vectors.hpp"
 
@@ -32,5 +31,3 @@ __device__ __forceinline__ void schedule_fence()
 {
     __builtin_amdgcn_sched_barrier(0);
 }
-
-#endif

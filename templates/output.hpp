@@ -1,6 +1,5 @@
 // The end of a row: out in bf16, lse in f32.
-#ifndef DSAJIT_OUTPUT_HPP
-#define DSAJIT_OUTPUT_HPP
+#pragma once
 
 #include "latent_tile.hpp"
 #include "sparse_mla_arguments.h"
@@ -50,5 +49,3 @@ __device__ __forceinline__ void write_lse(const sparse_mla_arguments &arguments,
         ((global_pointer<float>)arguments.lse)[(u64)token * variant::heads + place.lane] =
             (reference + __builtin_amdgcn_logf(sum)) * ln2;
 }
-
-#endif

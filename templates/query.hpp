@@ -1,6 +1,5 @@
 // One token's query as matrix operands.
-#ifndef DSAJIT_QUERY_HPP
-#define DSAJIT_QUERY_HPP
+#pragma once
 
 #include "record.hpp"
 
@@ -45,5 +44,3 @@ __device__ __forceinline__ void wait_for(query_registers &query)
         asm volatile("" : "+v"(query.latent[j][0]), "+v"(query.latent[j][1]));
     asm volatile("" : "+v"(query.rope[0]), "+v"(query.rope[1]));
 }
-
-#endif

@@ -4,8 +4,7 @@
 //     0 .. 511     latent: 512 e4m3 values
 //     512 .. 527   4 f32 scales, scale t for latent 128 t .. 128 t + 127
 //     528 .. 655   rope: 64 bf16 values
-#ifndef DSAJIT_RECORD_HPP
-#define DSAJIT_RECORD_HPP
+#pragma once
 
 #include "index_row.hpp"
 #include "matrix.hpp"
@@ -101,5 +100,3 @@ __device__ __forceinline__ bf16x8 dequantise(u32 first, u32 second, float scale)
     return join(dequantise_pair<false>(first, scale), dequantise_pair<true>(first, scale),
                 dequantise_pair<false>(second, scale), dequantise_pair<true>(second, scale));
 }
-
-#endif

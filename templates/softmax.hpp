@@ -8,8 +8,7 @@
 // weights that decide the result are then 1 or just below, where rounding to bf16 costs least.
 // (Any reference near it would do for the range of f32, and spare most rescaling, but the error of
 // the result grows by a seventh.)
-#ifndef DSAJIT_SOFTMAX_HPP
-#define DSAJIT_SOFTMAX_HPP
+#pragma once
 
 #include "latent_tile.hpp"
 #include "vectors.hpp"
@@ -57,5 +56,3 @@ template <class Four> __device__ __forceinline__ float largest_of(const Four &v)
 {
     return larger(larger(v[0], v[1]), larger(v[2], v[3]));
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Vector types and address spaces.
-#ifndef DSAJIT_VECTORS_HPP
-#define DSAJIT_VECTORS_HPP
+#pragma once
 
 using u32 = unsigned int;
 using u64 = unsigned long long;
@@ -48,5 +47,3 @@ __device__ __forceinline__ bf16x2 round_to_bf16(f32x2 value)
 {
     return __builtin_convertvector(value, bf16x2);
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Who is who in a workgroup of 4 waves of 64 lanes, and how lanes and waves meet.
-#ifndef DSAJIT_WAVE_HPP
-#define DSAJIT_WAVE_HPP
+#pragma once
 
 #include "vectors.hpp"
 
@@ -66,5 +65,3 @@ __device__ __forceinline__ float sum_of(float a, float b)
 {
     return a + b;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Which token a workgroup works on.
-#ifndef DSAJIT_WORKGROUPS_HPP
-#define DSAJIT_WORKGROUPS_HPP
+#pragma once
 
 #include "vectors.hpp"
 
@@ -15,5 +14,3 @@ __device__ __forceinline__ u32 find_token(u32 workgroup, u32 tokens)
     const u32 remainder = tokens % dies;
     return die * share + (die < remainder ? die : remainder) + workgroup / dies;
 }
-
-#endif
