@@ -71,11 +71,14 @@ static bool execute_v_swap_b32(struct wave *wave, const struct instruction *inst
     return true;
 }
 
-/* What a lane gets of a lane that may be off: nothing, or 0 with bound_ctrl. */
-static void take(uint32_t *target, uint32_t value, bool source_on, bool bound_ctrl)
+/* What a lane gets of another that is off: nothing, 0 with bound_ctrl, or what it holds with fi. */
+static void take(const struct instruction *instruction, uint32_t *target, uint32_t value,
+                 bool source_on)
 {
-    if (source_on || bound_ctrl)
-        *target = source_on ? value : 0;
+    if (source_on || instruction->fetch_inactive)
+        *target = value;
+    else if (instruction->bound_ctrl)
+        *target = 0;
 }
 
 /* Odd rows of `span` lanes of the first register change places with the even rows of the second:
@@ -90,9 +93,8 @@ static bool swap_rows(struct wave *wave, const struct instruction *instruction, 
         if (lane & span)
             continue;
         uint32_t upper = first[lane + span], lower = second[lane];
-        bool upper_on = exec >> (lane + span) & 1, lower_on = exec >> lane & 1;
-        take(&first[lane + span], lower, lower_on, instruction->bound_ctrl);
-        take(&second[lane], upper, upper_on, instruction->bound_ctrl);
+        take(instruction, &first[lane + span], lower, exec >> lane & 1);
+        take(instruction, &second[lane], upper, exec >> (lane + span) & 1);
     }
     wave_result(wave, instruction, 0, 0, first);
     wave_result(wave, instruction, 1, 0, second);

@@ -148,6 +148,7 @@ struct instruction {
     uint16_t dpp_value;
     uint8_t row_mask, bank_mask; /* default 0xf */
     bool bound_ctrl;             /* text "bound_ctrl:0" or ":1": invalid source lanes read 0 */
+    bool fetch_inactive;         /* v_permlane*_swap "fi:1": lanes that are off can be read */
     bool sdwa;
     uint8_t dst_sel, dst_unused, src0_sel, src1_sel;
     int32_t offset0, offset1;         /* memory: "offset:"/"offset0:"; "offset1:"; the 16 bits that

@@ -248,6 +248,7 @@ static const struct modifier modifiers[] = {
     {"row_mask", take_number, FIELD(row_mask), 15},
     {"bank_mask", take_number, FIELD(bank_mask), 15},
     {"bound_ctrl", take_bound_ctrl, 0, 0},
+    {"fi", take_number, FIELD(fetch_inactive), 1},
     {"dst_sel", take_select, FIELD(dst_sel), 0},
     {"src0_sel", take_select, FIELD(src0_sel), 0},
     {"src1_sel", take_select, FIELD(src1_sel), 0},
