@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(dsajit_error *error, dsajit_status status, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void fill(dsajit_error *error, dsajit_status status,
+                                                       const char *format, va_list arguments)
 {
     error->status = status;
     if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
