@@ -79,6 +79,16 @@ static bool is_modified(const struct instruction *instruction, unsigned index)
            (half && source < 3 && (instruction->op_sel >> source & 1));
 }
 
+/* After a bit for each source, op_sel may have one for the destination: bit 3 in the encoding. */
+static void place_op_sel(struct instruction *instruction)
+{
+    unsigned sources = instruction->operand_count - (unsigned)instruction->source0;
+    unsigned destination = 1u << sources;
+    if (sources < 3 && instruction->op_sel_count == sources + 1 &&
+        (instruction->op_sel & destination))
+        instruction->op_sel = (uint8_t)((instruction->op_sel & ~destination) | 1u << 3);
+}
+
 /* s_waitcnt's one operand, where the text has no names. */
 static void set_waitcnt(struct instruction *instruction)
 {
@@ -112,6 +122,7 @@ static const char *convert_operands(struct instruction *instruction,
             instruction->source0 = (uint8_t)i;
     }
     instruction->operand_count = (uint8_t)count;
+    place_op_sel(instruction);
     for (unsigned i = 0; i < count; ++i)
         instruction->operands[i].modified = is_modified(instruction, i);
     set_waitcnt(instruction);

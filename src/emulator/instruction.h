@@ -142,6 +142,7 @@ struct instruction {
     uint8_t omod;              /* 0 none, 1 *2, 2 *4, 3 /2 */
     uint8_t op_sel, op_sel_hi; /* bit i: source i; bit 3 of op_sel: destination. op_sel_hi
                                   defaults to all ones for OPCODE_PACKED rows */
+    uint8_t op_sel_count;      /* how many bits of op_sel the text has */
     uint8_t neg_lo, neg_hi;    /* bit i: source i; "neg:" of f64 MFMA is in neg_lo */
     uint8_t bitop3;            /* v_bitop3's truth table */
     uint8_t dpp;               /* enum dpp_kind, applies to the first source */

@@ -35,26 +35,43 @@ static bool take_number(struct scanner *scanner, struct instruction *instruction
     return true;
 }
 
-/* ":[1,0,1]", a bit per source */
-static bool take_bits(struct scanner *scanner, struct instruction *instruction,
-                      const struct modifier *modifier)
+/* ":[1,0,1]" */
+static bool read_bits(struct scanner *scanner, uint8_t *bits, uint8_t *count)
 {
-    unsigned bits = 0;
+    *bits = *count = 0;
     if (!scanner_take(scanner, ":["))
         return false;
     for (unsigned i = 0; i < 4; ++i) {
         if (scanner_take(scanner, "1"))
-            bits |= 1u << i;
+            *bits |= (uint8_t)(1u << i);
         else if (!scanner_take(scanner, "0"))
             return false;
-        if (scanner_take(scanner, "]")) {
-            set_byte(instruction, modifier->field, (uint8_t)bits);
+        ++*count;
+        if (scanner_take(scanner, "]"))
             return true;
-        }
         if (!scanner_take(scanner, ","))
             return false;
     }
     return false;
+}
+
+/* A bit per source. */
+static bool take_bits(struct scanner *scanner, struct instruction *instruction,
+                      const struct modifier *modifier)
+{
+    uint8_t bits, count;
+    if (!read_bits(scanner, &bits, &count))
+        return false;
+    set_byte(instruction, modifier->field, bits);
+    return true;
+}
+
+/* A bit per source, and often one for the destination: which they are, decoding finds out. */
+static bool take_selections(struct scanner *scanner, struct instruction *instruction,
+                            const struct modifier *modifier)
+{
+    (void)modifier;
+    return read_bits(scanner, &instruction->op_sel, &instruction->op_sel_count);
 }
 
 static bool take_multiplier(struct scanner *scanner, struct instruction *instruction,
@@ -221,7 +238,7 @@ static const struct modifier modifiers[] = {
     {"vmcnt", take_counter, FIELD(waitcnt_vm), 63},
     {"lgkmcnt", take_counter, FIELD(waitcnt_lgkm), 15},
     {"expcnt", take_counter, FIELD(waitcnt_exp), 7},
-    {"op_sel", take_bits, FIELD(op_sel), 0},
+    {"op_sel", take_selections, 0, 0},
     {"op_sel_hi", take_bits, FIELD(op_sel_hi), 0},
     {"neg_lo", take_bits, FIELD(neg_lo), 0},
     {"neg_hi", take_bits, FIELD(neg_hi), 0},
