@@ -6,6 +6,7 @@
 #ifndef TESTS_EMULATOR_LANES_H
 #define TESTS_EMULATOR_LANES_H
 
+#include "half.h"
 #include "harness.h"
 
 #include <string.h>
@@ -104,9 +105,5 @@ static inline uint64_t bits64(double value)
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
-
-/* Half precision by its definition: sign, exponent, fraction. */
-double f16(uint64_t bits);
-uint64_t bits16(double value); /* to nearest even, of an exact double */
 
 #endif
