@@ -11,7 +11,7 @@
 /* ---- Enumerations and flags, from hip_constants.def ---- */
 
 typedef enum hipError_t {
-#define HIP_ERROR(name, value, text) name = value,
+#define HIP_ERROR(name, value, text) name = (value),
 #include "base/hip_constants.def"
 } hipError_t;
 
@@ -25,8 +25,8 @@ typedef unsigned int hipStreamCaptureMode;
 typedef unsigned int hipStreamCaptureStatus;
 
 enum {
-#define HIP_ENUMERATOR(type, name, value) name = value,
-#define HIP_FLAG(name, value)             name = value,
+#define HIP_ENUMERATOR(type, name, value) name = (value),
+#define HIP_FLAG(name, value)             name = (value),
 #include "base/hip_constants.def"
 };
 

@@ -8,6 +8,7 @@
 
 /* One member a function, named like it: table.hipMalloc(&pointer, size). */
 struct hip_table {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator */
 #define HIP_FUNCTION(result, name, parameters) result(*name) parameters;
 #include "base/hip_functions.def"
 };

@@ -177,7 +177,7 @@ static bool read_text(struct reader *reader)
         if (!read_section(reader, i, &section))
             return corrupt(reader, "a section ends behind the file");
         const char *name = read_string(reader, &names, section.sh_name);
-        if (!name || strcmp(name, ".text") || section.sh_type != SHT_PROGBITS)
+        if (!name || strcmp(name, ".text") != 0 || section.sh_type != SHT_PROGBITS)
             continue;
         const uint8_t *bytes = code_object_bytes(object, section.sh_addr, section.sh_size);
         /* The disassembler reads the section, the image is made of segments: they must agree. */
@@ -318,7 +318,7 @@ size_t code_object_measure(const void *image)
 {
     Elf64_Ehdr header;
     memcpy(&header, image, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_shoff > image_limit)
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff > image_limit)
         return 0;
     return (size_t)header.e_shoff + (size_t)header.e_shnum * sizeof(Elf64_Shdr);
 }
@@ -333,7 +333,7 @@ dsajit_status code_object_parse(const void *bytes, size_t size, struct code_obje
         (size >= strlen(compressed) && !memcmp(bytes, compressed, strlen(compressed))))
         return error_set(error, DSAJIT_ERROR_UNSUPPORTED,
                          "code object: an offload bundle; pass the gfx950 code object itself");
-    if (size < sizeof reader.header || memcmp(bytes, ELFMAG, SELFMAG))
+    if (size < sizeof reader.header || memcmp(bytes, ELFMAG, SELFMAG) != 0)
         return error_set(error, DSAJIT_ERROR_CORRUPT, "code object: not an ELF file");
     memcpy(&reader.header, bytes, sizeof reader.header);
     dsajit_status status = check_header(&reader);

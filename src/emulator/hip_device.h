@@ -25,15 +25,13 @@ enum {
     DEVICE_L2_SIZE = 4 << 20
 };
 
-struct stream;
-
 struct device {
-    int ordinal;
     struct device_memory *memory;
     hipStream_t legacy; /* the null stream */
     /* Held while a command runs: commands of one device run one after the other, which is one of
        the orders that streams permit. */
     pthread_mutex_t execution;
+    int ordinal;
     atomic_bool faulted;
 };
 

@@ -26,16 +26,15 @@ static const struct error_row *find_error(hipError_t code)
     return &errors[unknown];
 }
 
-hipError_t hip_fail(hipError_t code, const char *format, ...)
+void hip_set_error(hipError_t code, const char *format, ...)
 {
     if (code == hipErrorNotReady)
-        return code;
+        return;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_reason, sizeof last_reason, format, arguments);
     va_end(arguments);
     last_error = code;
-    return code;
 }
 
 /* What HIP would have returned for what a part of this library says. */
@@ -61,7 +60,8 @@ static hipError_t error_of_status(dsajit_status status)
 
 hipError_t hip_fail_status(const char *function, const dsajit_error *error)
 {
-    return hip_fail(error_of_status(error->status), "%s: %s", function, error->message);
+    hipError_t code = error_of_status(error->status);
+    return hip_fail(code, "%s: %s", function, error->message);
 }
 
 hipError_t hipGetLastError(void)

@@ -181,7 +181,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, con
     if (error)
         return error;
     for (size_t i = 0; i < module->program.kernel_count; i++) {
-        if (strcmp(module->program.kernels[i].name, name))
+        if (strcmp(module->program.kernels[i].name, name) != 0)
             continue;
         *function = &module->functions[i];
         return hipSuccess;
@@ -200,7 +200,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *pointer, size_t *size, hipModule_t
         return error;
     for (size_t i = 0; i < module->object.variable_count; i++) {
         const struct code_symbol *variable = &module->object.variables[i];
-        if (strcmp(variable->name, name))
+        if (strcmp(variable->name, name) != 0)
             continue;
         if (pointer)
             *pointer = module->program.image + variable->address;

@@ -18,8 +18,8 @@ struct inspector_options {
 };
 
 /* Thread-safe from then on. */
-dsajit_status inspector_create(const struct inspector_options *options,
-                               struct inspector **inspector, dsajit_error *error);
+dsajit_status inspector_create(const struct inspector_options *options, struct inspector **result,
+                               dsajit_error *error);
 void inspector_destroy(struct inspector *inspector);
 
 /* `text_size`: the size of the code object's .text, which the listing must cover exactly. */

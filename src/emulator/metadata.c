@@ -100,7 +100,7 @@ static dsajit_status read_kernel(const char *line, struct metadata *metadata, ds
     for (text += length; *text == ' '; text += strcspn(text, " \n")) {
         text++;
         for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-            if (strncmp(text, wanted[i].name, strlen(wanted[i].name)))
+            if (strncmp(text, wanted[i].name, strlen(wanted[i].name)) != 0)
                 continue;
             const char *number = text + strlen(wanted[i].name);
             if (!read_number(&number, wanted[i].value))

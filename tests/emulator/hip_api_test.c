@@ -94,7 +94,7 @@ static void *ask_for_thread_state(void *result)
     int *values = result;
     values[0] = (int)hip->hipPeekAtLastError();
     hip->hipGetDevice(&values[1]);
-    values[2] = gpu.error()[0];
+    values[2] = (unsigned char)gpu.error()[0];
     return NULL;
 }
 

@@ -88,7 +88,7 @@ hipFunction_t gpu_load(struct gpu *gpu, const void *code, const char *name)
     hipModule_t module;
     hipFunction_t function;
     assert_hip(gpu, gpu->hip.hipModuleLoadData(&module, code));
-    assert_true(gpu->module_count < sizeof gpu->modules / sizeof *gpu->modules);
+    assert_true(gpu->module_count < GPU_MODULES_MAX);
     gpu->modules[gpu->module_count++] = module;
     assert_hip(gpu, gpu->hip.hipModuleGetFunction(&function, module, name));
     return function;
@@ -107,7 +107,7 @@ void *gpu_allocate(struct gpu *gpu, size_t size)
 {
     void *pointer;
     assert_hip(gpu, gpu->hip.hipMalloc(&pointer, size));
-    assert_true(gpu->allocation_count < sizeof gpu->allocations / sizeof *gpu->allocations);
+    assert_true(gpu->allocation_count < GPU_ALLOCATIONS_MAX);
     gpu->allocations[gpu->allocation_count++] = pointer;
     return pointer;
 }

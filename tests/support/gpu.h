@@ -20,6 +20,8 @@
 #include "base/hip_table.h"
 #include "emulator/emulator.h"
 
+enum { GPU_MODULES_MAX = 256, GPU_ALLOCATIONS_MAX = 1024 };
+
 struct gpu {
     void *library;
     struct hip_table hip;
@@ -32,9 +34,9 @@ struct gpu {
     void (*reset_counters)(void);
     dsajit_status (*configure)(const struct dsajit_emulator_options *, dsajit_error *);
     /* What gpu_close gives back. */
-    hipModule_t modules[256];
+    hipModule_t modules[GPU_MODULES_MAX];
     size_t module_count;
-    void *allocations[1024];
+    void *allocations[GPU_ALLOCATIONS_MAX];
     size_t allocation_count;
 };
 
