@@ -4,12 +4,13 @@
 
 static const char not_in_a_path[] = " \t\n'\"(";
 
-/* The start of the word that ends at `end`. */
-static char *word_start(char *text, char *end)
+/* How many bytes before text[end] belong to the same path. */
+static size_t path_before(const char *text, size_t end)
 {
-    while (end > text && !strchr(not_in_a_path, end[-1]))
-        end--;
-    return end;
+    size_t size = 0;
+    while (size < end && !strchr(not_in_a_path, text[end - size - 1]))
+        size++;
+    return size;
 }
 
 void strip_temporary_paths(char *log)
@@ -24,7 +25,7 @@ void strip_temporary_paths(char *log)
             continue;
         }
         cut += sizeof input - 1;
-        char *start = word_start(from, found);
+        char *start = found - path_before(from, (size_t)(found - from));
         memmove(start, cut, strlen(cut) + 1);
         from = start;
     }

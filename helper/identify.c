@@ -11,6 +11,12 @@
 static const char *const deciding[] = {"libhiprtc", "libamd_comgr", "libLLVM", "libclang",
                                        "liblld"};
 
+/* A loaded library's address; the ELF interfaces have them as numbers. */
+static const void *at(ElfW(Addr) address)
+{
+    return (const void *)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -33,13 +39,13 @@ static const char *library_name(const struct dl_phdr_info *info)
     const ElfW(Dyn) *dynamic = NULL;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+            dynamic = at(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     }
     const char *strings = NULL;
     const ElfW(Dyn) *name = NULL;
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         if (dynamic->d_tag == DT_STRTAB)
-            strings = (const char *)dynamic->d_un.d_ptr; /* glibc has relocated it */
+            strings = at(dynamic->d_un.d_ptr); /* glibc has relocated it */
         else if (dynamic->d_tag == DT_SONAME)
             name = dynamic;
     }
@@ -82,7 +88,7 @@ static int add_library(struct dl_phdr_info *info, size_t info_size, void *user)
     for (size_t i = 0; i < info->dlpi_phnum && build_id.size == 0; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_NOTE)
-            append_build_id((const uint8_t *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
+            append_build_id(at(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
                             segment->p_align == 8 ? 8 : 4, &build_id);
     }
     reply->failed |= build_id.failed;

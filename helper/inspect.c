@@ -29,7 +29,7 @@ static bool find_text(const uint8_t *code, size_t size, struct disassembly *disa
     if (size < sizeof header)
         return false;
     memcpy(&header, code, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_shentsize != sizeof section ||
         header.e_shstrndx >= header.e_shnum ||
         !lies_within(header.e_shoff, header.e_shnum, sizeof section, size))

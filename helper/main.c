@@ -144,7 +144,7 @@ static int serve_next(struct rocm *rocm, int output)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5 || strcmp(argv[1], "serve")) {
+    if (argc != 5 || strcmp(argv[1], "serve") != 0) {
         fprintf(stderr, "usage: dsajit-compiler serve CLIENT_PID COMGR_LIBRARY HIPRTC_LIBRARY\n"
                         "Serves libdsajit over its standard streams; not for use by hand.\n");
         return EXIT_USAGE;

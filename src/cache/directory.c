@@ -180,6 +180,8 @@ bool directory_prepare(const char *path, mode_t *mode, struct bytes *problem)
         bytes_append_format(problem, "%s: %s", path, strerrordesc_np(result));
     else if (reason)
         bytes_append_format(problem, "%s: %s; DSAJIT_CACHE_SHARED=1 would accept it", path, reason);
+    if (result || reason)
+        return false;
     *mode = state.st_mode & 07777;
-    return !result && !reason;
+    return true;
 }

@@ -17,7 +17,7 @@ char **directory_choose_prebuilt(const char *const *option);
 void directory_free_list(char **directories);
 
 /* Makes the directory with its parents where it is missing, and checks that only its user can write
-   in it. False with a reason in `problem`. `mode` gets its permissions. */
+   in it. True: `mode` gets its permissions. False: the reason is in `problem`. */
 bool directory_prepare(const char *path, mode_t *mode, struct bytes *problem);
 
 /* Makes a directory and its missing parents with these permissions. 0 or an errno value. */

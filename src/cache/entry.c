@@ -144,7 +144,7 @@ static dsajit_status check_frame(const struct bytes *file, dsajit_error *error)
     if (file->size > ENTRY_SIZE_MAX)
         return error_set(error, DSAJIT_ERROR_CORRUPT, "%zu bytes are too many for an entry",
                          file->size);
-    if (memcmp(file->data, magic, sizeof magic))
+    if (memcmp(file->data, magic, sizeof magic) != 0)
         return error_set(error, DSAJIT_ERROR_CORRUPT, "no dsajit cache entry");
     uint32_t version = load_u32(file->data + HEADER_VERSION);
     if (version != ENTRY_FORMAT_VERSION)
@@ -157,7 +157,7 @@ static dsajit_status check_frame(const struct bytes *file, dsajit_error *error)
     uint8_t digest[DIGEST_SIZE];
     size_t end = file->size - DIGEST_SIZE;
     digest_compute(file->data, end, digest);
-    if (memcmp(digest, file->data + end, DIGEST_SIZE))
+    if (memcmp(digest, file->data + end, DIGEST_SIZE) != 0)
         return error_set(error, DSAJIT_ERROR_CORRUPT, "the digest doesn't match the content");
     return DSAJIT_OK;
 }

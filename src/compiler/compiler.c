@@ -177,7 +177,7 @@ dsajit_status compiler_request(struct compiler *compiler, const struct bytes *re
                          MESSAGE_PAYLOAD_MAX >> 20);
     struct compiler_worker once = {0}, *worker = options->worker ? options->worker : &once;
     dsajit_status status = worker_session(compiler, worker, error);
-    if (status)
+    if (!worker->session)
         return status;
     int timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : compiler->options.timeout_ms;
     status = session_exchange(worker->session, request, timeout_ms, options->cancel, reply, error);

@@ -34,7 +34,7 @@ static bool search_line(char *line, int depth, visit_function visit, void *user)
     const char *word = strtok_r(line, blanks, &rest);
     if (!word)
         return false;
-    if (strcmp(word, "include"))
+    if (strcmp(word, "include") != 0)
         return *word == '/' && visit(user, word);
     const char *pattern = strtok_r(NULL, blanks, &rest);
     return pattern && *pattern == '/' && search_included(pattern, depth, visit, user);

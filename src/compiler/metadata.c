@@ -1,6 +1,7 @@
 #include "compiler/metadata.h"
 
-#include <inttypes.h>
+#include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -28,7 +29,12 @@ static bool find_number(const char *line, size_t size, const char *name, uint32_
     char pattern[32];
     int length = snprintf(pattern, sizeof pattern, " %s=", name);
     const char *found = memmem(line, size, pattern, (size_t)length);
-    return found && sscanf(found + length, "%" SCNu32, value) == 1;
+    if (!found || !isdigit((unsigned char)found[length]))
+        return false;
+    errno = 0;
+    unsigned long number = strtoul(found + length, NULL, 10);
+    *value = (uint32_t)number;
+    return !errno && number <= UINT32_MAX;
 }
 
 dsajit_status compiler_metadata_first_kernel(const char *text, char **symbol,
@@ -36,7 +42,7 @@ dsajit_status compiler_metadata_first_kernel(const char *text, char **symbol,
                                              dsajit_error *error)
 {
     static const char start[] = "kernel ";
-    if (strncmp(text, start, sizeof start - 1))
+    if (strncmp(text, start, sizeof start - 1) != 0)
         return error_set(error, DSAJIT_ERROR_COMPILER_CRASHED,
                          "the compiler made a code object without a kernel");
     const char *name = text + sizeof start - 1;

@@ -39,6 +39,29 @@ dsajit_status session_start(struct session *session, const struct spawn_command 
     return status;
 }
 
+/* Takes what the log pipe holds, a pipe's capacity at most so that an endless writer can't keep the
+   deadline from being looked at. Closes it at its end. */
+static void read_log(struct session *session)
+{
+    uint8_t chunk[4096];
+    for (int i = 0; i < PIPE_READS && session->helper.log_pipe >= 0; i++) {
+        ssize_t got = read(session->helper.log_pipe, chunk, sizeof chunk);
+        if (got > 0) {
+            size_t room = LOG_MAX - session->log.size;
+            size_t kept = (size_t)got < room ? (size_t)got : room;
+            bytes_append(&session->log, chunk, kept);
+            session->log_dropped += (size_t)got - kept;
+        } else if (got < 0 && errno == EINTR) {
+            continue;
+        } else if (got < 0 && errno == EAGAIN) {
+            return;
+        } else {
+            close(session->helper.log_pipe);
+            session->helper.log_pipe = -1;
+        }
+    }
+}
+
 /* ---- The process's end ---- */
 
 enum fate { FATE_RUNNING, FATE_KNOWN, FATE_UNKNOWN };
@@ -94,7 +117,9 @@ static dsajit_status signalled(int signal, dsajit_error *error)
 static dsajit_status explain_end(struct session *session, dsajit_error *error)
 {
     int wait_status = 0;
-    switch (wait_for_end(session, &wait_status)) {
+    enum fate fate = wait_for_end(session, &wait_status);
+    read_log(session);
+    switch (fate) {
     case FATE_RUNNING:
         return error_set(error, DSAJIT_ERROR_COMPILER_CRASHED,
                          "the compiler helper closed its output without an answer");
@@ -123,29 +148,6 @@ static int64_t now_ms(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Takes what the log pipe holds, a pipe's capacity at most so that an endless writer can't keep the
-   deadline from being looked at. Closes it at its end. */
-static void read_log(struct session *session)
-{
-    uint8_t chunk[4096];
-    for (int i = 0; i < PIPE_READS && session->helper.log_pipe >= 0; i++) {
-        ssize_t got = read(session->helper.log_pipe, chunk, sizeof chunk);
-        if (got > 0) {
-            size_t room = LOG_MAX - session->log.size;
-            size_t kept = (size_t)got < room ? (size_t)got : room;
-            bytes_append(&session->log, chunk, kept);
-            session->log_dropped += (size_t)got - kept;
-        } else if (got < 0 && errno == EINTR) {
-            continue;
-        } else if (got < 0 && errno == EAGAIN) {
-            return;
-        } else {
-            close(session->helper.log_pipe);
-            session->helper.log_pipe = -1;
-        }
-    }
 }
 
 /* One exchange under way. */

@@ -74,8 +74,8 @@ static bool check_digest(struct bytes *file)
     const char *last = (const char *)file->data + size;
     digest_compute(file->data, size, digest);
     digest_to_hex(digest, hex);
-    if (memcmp(last, word, sizeof word - 1) ||
-        memcmp(last + sizeof word - 1, hex, DIGEST_HEX_SIZE - 1))
+    if (memcmp(last, word, sizeof word - 1) != 0 ||
+        memcmp(last + sizeof word - 1, hex, DIGEST_HEX_SIZE - 1) != 0)
         return false;
     file->size = size;
     file->data[size] = 0;
@@ -109,7 +109,7 @@ static bool recall_lines(char *text, struct bytes *version, struct bytes *identi
 {
     char *rest = NULL;
     const char *line = strtok_r(text, "\n", &rest), *value;
-    if (!line || strcmp(line, title))
+    if (!line || strcmp(line, title) != 0)
         return false;
     while ((line = strtok_r(NULL, "\n", &rest))) {
         if (after(line, "file ")) {

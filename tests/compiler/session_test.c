@@ -177,8 +177,7 @@ static void started_by_hand_it_explains_itself(void **state)
 {
     (void)state;
     char line[8192];
-    strcpy(line, location.helper);
-    strcat(line, " 2>&1");
+    snprintf(line, sizeof line, "'%s' 2>&1", location.helper);
     FILE *output = popen(line, "re");
     assert_non_null(output);
     char text[512];
