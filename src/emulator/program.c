@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* A wave starts behind this much code if its arguments are preloaded: wave_start.c. */
 enum { PRELOAD_PROLOGUE_SIZE = 256, PRELOAD_LENGTH = 0x7f };
 
 static void unregister(const struct code_object *object, size_t count, uint8_t *image,
@@ -86,10 +87,11 @@ static dsajit_status read_descriptor(const struct code_object *object,
 
     /* Unsigned arithmetic wraps, so an entry before the descriptor works and nonsense is caught. */
     uint64_t offset = symbol->address + entry - object->text_address;
-    if (kernel->kernarg_preload & PRELOAD_LENGTH)
-        offset += PRELOAD_PROLOGUE_SIZE;
     kernel->entry = program_find_instruction(program, offset);
-    if (kernel->entry == TARGET_NONE)
+    bool preloads = kernel->kernarg_preload & PRELOAD_LENGTH;
+    if (kernel->entry == TARGET_NONE ||
+        (preloads &&
+         program_find_instruction(program, offset + PRELOAD_PROLOGUE_SIZE) == TARGET_NONE))
         return error_set(error, DSAJIT_ERROR_CORRUPT,
                          "kernel %s: its entry is no instruction of .text", symbol->name);
     return DSAJIT_OK;

@@ -99,6 +99,26 @@ static void hidden_arguments_describe_the_grid(void **state)
     assert_memory_equal(out, expected, sizeof out);
 }
 
+static void arguments_preloaded_into_registers_arrive(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-mllvm", "-amdgpu-kernarg-preload-count=8", NULL};
+    struct bytes code;
+    float in[64], out[64], factor = 3;
+    int count = 64;
+    for (int i = 0; i < 64; i++)
+        in[i] = (float)(i - 20);
+    gpu_compile_code(&gpu, scale_source, options, &code);
+    hipFunction_t scale = gpu_load(&gpu, code.data, "scale");
+    bytes_free(&code);
+    void *device_in = gpu_upload(&gpu, in, sizeof in);
+    void *device_out = gpu_allocate(&gpu, sizeof out);
+    gpu_launch(&gpu, scale, 1, 64, &device_out, &device_in, &factor, &count);
+    gpu_download(&gpu, out, device_out, sizeof out);
+    for (int i = 0; i < 64; i++)
+        assert_true(out[i] == 3 * in[i]);
+}
+
 static void every_thread_of_a_three_dimensional_grid_runs_once(void **state)
 {
     (void)state;
@@ -286,6 +306,7 @@ int main(void)
         cmocka_unit_test(kernel_computes_what_its_source_says),
         cmocka_unit_test(extra_buffer_passes_arguments_like_the_array),
         cmocka_unit_test(hidden_arguments_describe_the_grid),
+        cmocka_unit_test(arguments_preloaded_into_registers_arrive),
         cmocka_unit_test(every_thread_of_a_three_dimensional_grid_runs_once),
         cmocka_unit_test(dynamic_lds_is_as_large_as_the_launch_says),
         cmocka_unit_test(launches_out_of_bounds_are_refused),
