@@ -82,7 +82,7 @@ static float finish_float(const struct wave *wave, const struct instruction *ins
         return value;
     if (isnan(value))
         return wave->mode & MODE_DX10_CLAMP ? 0 : value;
-    return fminf(fmaxf(value, 0), 1);
+    return value > 0 ? fminf(value, 1) : 0;
 }
 
 static bool dot_floats(struct wave *wave, const struct instruction *instruction)

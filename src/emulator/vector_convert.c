@@ -168,7 +168,7 @@ static double modify(double value, enum value_kind to, const struct wave *wave,
         return value;
     if (isnan(value))
         return wave->mode & MODE_DX10_CLAMP ? 0 : value;
-    return fmin(fmax(value, 0), 1);
+    return value > 0 ? fmin(value, 1) : 0; /* -0 too becomes +0 */
 }
 
 static uint64_t convert(const struct wave *wave, const struct instruction *instruction,
