@@ -1,5 +1,7 @@
 #include "runtime/family_launch.h"
 
+#include "runtime/launch.h"
+
 #include "sparse_mla_arguments.h"
 
 /* One token that attends one zero record: as small as a problem gets, in one zeroed block of
@@ -36,14 +38,13 @@ static dsajit_status launch_sparse_mla(const dsajit_context *context, const stru
         "hipMemcpy", error);
     if (status)
         return status;
-    size_t size = sizeof arguments;
-    void *launch[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &arguments, HIP_LAUNCH_PARAM_BUFFER_SIZE,
-                      &size, HIP_LAUNCH_PARAM_END};
-    return hip_check(&context->hip,
-                     hip->hipModuleLaunchKernel(resident->function, 1, 1, 1,
-                                                SPARSE_MLA_WORKGROUP_SIZE, 1, 1, 0, NULL, NULL,
-                                                launch),
-                     "hipModuleLaunchKernel", error);
+    const struct launch launch = {
+        .grid = {1, 1, 1},
+        .workgroup = SPARSE_MLA_WORKGROUP_SIZE,
+        .arguments = &arguments,
+        .arguments_size = sizeof arguments,
+    };
+    return launch_resident(context, resident, &launch, NULL, error);
 }
 
 static const struct {

@@ -1,4 +1,4 @@
-#include "runtime/resident.h"
+#include "runtime/launch.h"
 #include "runtime/tensor.h"
 #include "runtime/text.h"
 
@@ -301,20 +301,17 @@ dsajit_status dsajit_sparse_mla_forward(dsajit_context *context,
 {
     int device;
     dsajit_status status = check(context, arguments, &device, error);
-    if (status || arguments->q->shape[0] == 0)
-        return status;
-    struct variant variant = choose_variant(context, arguments, device);
-    const struct resident *resident;
-    status = resident_get(context, device, &variant, stream, &resident, error);
     if (status)
         return status;
-    sparse_mla_arguments kernarg = kernel_arguments(arguments);
-    size_t size = sizeof kernarg;
-    void *launch[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &kernarg, HIP_LAUNCH_PARAM_BUFFER_SIZE,
-                      &size, HIP_LAUNCH_PARAM_END};
-    hipError_t result = context->hip.table.hipModuleLaunchKernel(
-        resident->function, (unsigned)kernarg.tokens, 1, 1, SPARSE_MLA_WORKGROUP_SIZE, 1, 1, 0,
-        stream, NULL, launch);
-    return result == hipSuccess ? DSAJIT_OK
-                                : hip_check(&context->hip, result, "hipModuleLaunchKernel", error);
+    const struct variant variant = choose_variant(context, arguments, device);
+    const sparse_mla_arguments kernarg = kernel_arguments(arguments);
+    const struct launch launch = {
+        .device = device,
+        .variant = &variant,
+        .grid = {(unsigned)kernarg.tokens, 1, 1},
+        .workgroup = SPARSE_MLA_WORKGROUP_SIZE,
+        .arguments = &kernarg,
+        .arguments_size = sizeof kernarg,
+    };
+    return launch_kernel(context, &launch, stream, error);
 }
