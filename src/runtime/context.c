@@ -51,8 +51,14 @@ static dsajit_status open_parts(const dsajit_options *given, dsajit_context *con
                                      &context->templates, error);
     if (status)
         return status;
-    const struct hip_options hip = {options.device, options.hip_library, options.rocm_path,
-                                    context->log};
+    const struct hip_options hip = {
+        .kind = options.device,
+        .library = options.hip_library,
+        .rocm_path = options.rocm_path,
+        .log = context->log,
+        .cache_directory = options.cache_directory,
+        .compiler = options.compiler,
+    };
     status = hip_open(&hip, &context->hip, error);
     if (status)
         return status;

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "codegen/families.h"
+#include "emulator/emulator.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -55,6 +56,13 @@ static dsajit_status describe_devices(struct hip *hip, dsajit_error *error)
     return status;
 }
 
+/* C has no conversion from object to function pointer; POSIX promises the same bytes. */
+static void load_function(const struct hip *hip, const char *name, void *function, size_t size)
+{
+    void *symbol = dlsym(hip->library, name);
+    memcpy(function, &symbol, size);
+}
+
 static bool serves_a_device(const struct hip *hip)
 {
     for (int i = 0; i < hip->device_count; i++)
@@ -89,8 +97,10 @@ static dsajit_status open_library(const char *path, dsajit_device_kind kind, str
         if (!hip->path)
             status = error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a path");
         hip->table.hipRuntimeGetVersion(&hip->runtime_version);
-        void *symbol = dlsym(hip->library, "dsajit_emulator_fault");
-        memcpy(&hip->describe_fault, &symbol, sizeof symbol);
+        load_function(hip, "dsajit_emulator_fault", &hip->describe_fault,
+                      sizeof hip->describe_fault);
+        load_function(hip, "dsajit_emulator_error", &hip->describe_error,
+                      sizeof hip->describe_error);
     }
     if (status)
         hip_close(hip);
@@ -127,7 +137,26 @@ static dsajit_status open_real(const struct hip_options *options, struct hip *hi
                      refusal.message);
 }
 
-static dsajit_status open_emulator(struct hip *hip, dsajit_error *error)
+static dsajit_status configure_emulator(const struct hip_options *options, const struct hip *hip,
+                                        dsajit_error *error)
+{
+    dsajit_status (*configure)(const struct dsajit_emulator_options *, dsajit_error *);
+    load_function(hip, "dsajit_emulator_configure", &configure, sizeof configure);
+    if (!configure)
+        return error_set(error, DSAJIT_ERROR_NO_DEVICE, "%s is no dsajit emulator", hip->path);
+    const struct dsajit_emulator_options emulator = {
+        .struct_size = sizeof emulator,
+        .cache_directory = options->cache_directory,
+        .compiler = options->compiler,
+        .rocm_path = options->rocm_path,
+        .log = options->log.function,
+        .log_user = options->log.user,
+    };
+    return configure(&emulator, error);
+}
+
+static dsajit_status open_emulator(const struct hip_options *options, struct hip *hip,
+                                   dsajit_error *error)
 {
     const char *named = getenv("DSAJIT_EMULATOR");
     struct bytes path = {0};
@@ -139,6 +168,8 @@ static dsajit_status open_emulator(struct hip *hip, dsajit_error *error)
         bytes_append_text(&path, "libdsajit_emulator.so");
     dsajit_status status = open_library(bytes_text(&path), DSAJIT_DEVICE_EMULATOR, hip, error);
     bytes_free(&path);
+    if (!status && (status = configure_emulator(options, hip, error)))
+        hip_close(hip);
     return status ? error_prefix(error, DSAJIT_ERROR_NO_DEVICE, "the emulator can't be used")
                   : DSAJIT_OK;
 }
@@ -153,12 +184,12 @@ dsajit_status hip_open(const struct hip_options *options, struct hip *hip, dsaji
     case DSAJIT_DEVICE_HIP:
         return open_real(options, hip, error);
     case DSAJIT_DEVICE_EMULATOR:
-        return open_emulator(hip, error);
+        return open_emulator(options, hip, error);
     case DSAJIT_DEVICE_AUTO:
         if (!open_real(options, hip, &refusal))
             return DSAJIT_OK;
         log_message(&options->log, DSAJIT_LOG_INFO, "using the emulator: %s", refusal.message);
-        return open_emulator(hip, error);
+        return open_emulator(options, hip, error);
     }
     return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
                      "device kind %d is none of auto, hip, emulator, none", (int)options->kind);
@@ -190,6 +221,9 @@ dsajit_status hip_check(const struct hip *hip, hipError_t result, const char *wh
     dsajit_status status = result == hipErrorLaunchFailure ? DSAJIT_ERROR_KERNEL_FAULT
                            : result == hipErrorNoDevice    ? DSAJIT_ERROR_NO_DEVICE
                                                            : DSAJIT_ERROR_DEVICE;
+    const char *detail = hip->describe_error ? hip->describe_error() : NULL;
+    if (!detail || !*detail)
+        detail = hip->table.hipGetErrorString(result);
     return error_set(error, status, "%s: %s (%s)", what, hip->table.hipGetErrorName(result),
-                     hip->table.hipGetErrorString(result));
+                     detail);
 }

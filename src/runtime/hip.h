@@ -21,8 +21,10 @@ struct hip {
     int device_count;
     struct hip_device *devices;
     struct hip_table table;
-    const char *(*describe_fault)(
-        void); /* the emulator's account of the last kernel fault; NULL on a GPU */
+    /* The emulator's accounts of the last kernel fault and of this thread's last failed call; NULL
+       on a GPU. */
+    const char *(*describe_fault)(void);
+    const char *(*describe_error)(void);
 };
 
 struct hip_options {
@@ -30,6 +32,10 @@ struct hip_options {
     const char *library;   /* path to open as the real runtime; NULL: searched */
     const char *rocm_path; /* a prefix to search first; NULL: none */
     struct logger log;
+    /* For the emulator, which reads code objects through the compiler helper and remembers what it
+       read in the cache; NULL: the defaults. */
+    const char *cache_directory;
+    const char *compiler;
 };
 
 /* Opens a runtime as dsajit_device_kind says. NO_DEVICE tells what was tried. */
