@@ -98,8 +98,12 @@ static unsigned count_workers(const struct dispatch *dispatch, uint64_t workgrou
 static dsajit_status check(const struct dispatch *dispatch, dsajit_error *error)
 {
     const struct kernel *kernel = dispatch->kernel;
-    uint64_t threads = 1;
+    uint64_t threads = 1, workgroups = 1;
     for (unsigned i = 0; i < 3; ++i) {
+        if (__builtin_mul_overflow(workgroups, dispatch->grid[i], &workgroups))
+            return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "kernel %s: a grid of %ux%ux%u",
+                             kernel->name, dispatch->grid[0], dispatch->grid[1],
+                             dispatch->grid[2]);
         if (dispatch->block[i] == 0 || dispatch->block[i] > WORKGROUP_THREADS_MAX)
             return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "kernel %s: a block of %ux%ux%u",
                              kernel->name, dispatch->block[0], dispatch->block[1],
@@ -114,6 +118,9 @@ static dsajit_status check(const struct dispatch *dispatch, dsajit_error *error)
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
                          "kernel %s: %u + %u bytes of LDS, of at most %d", kernel->name,
                          kernel->lds_size, dispatch->dynamic_lds, LDS_SIZE_MAX);
+    if (wave_entry(dispatch) >= dispatch->program->instruction_count)
+        return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
+                         "kernel %s: its entry is no instruction", kernel->name);
     const char *defect = wave_start_defect(kernel);
     if (defect)
         return error_set(error, DSAJIT_ERROR_UNSUPPORTED, "kernel %s asks for %s", kernel->name,

@@ -140,11 +140,11 @@ static uint32_t start_mode(uint32_t rsrc1)
 }
 
 /* Code with preloaded arguments begins with a prologue for firmware that cannot preload. */
-static uint32_t entry(const struct dispatch *dispatch)
+uint32_t wave_entry(const struct dispatch *dispatch)
 {
     const struct kernel *kernel = dispatch->kernel;
     const struct program *program = dispatch->program;
-    if (preload_count(kernel) == 0)
+    if (preload_count(kernel) == 0 || kernel->entry >= program->instruction_count)
         return kernel->entry;
     uint64_t start = program->instructions[kernel->entry].offset;
     return program_find_instruction(program, start + PRELOAD_PROLOGUE_SIZE);
@@ -156,6 +156,6 @@ void wave_start(struct wave *wave)
     start_scalars(wave);
     start_vectors(wave);
     wave->mode = start_mode(dispatch->kernel->rsrc1);
-    wave->pc = entry(dispatch);
+    wave->pc = wave_entry(dispatch);
     wave->state = WAVE_RUNNING;
 }

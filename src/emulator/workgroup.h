@@ -50,6 +50,9 @@ bool workgroup_finish(struct workgroup *workgroup);
 /* Puts a wave into the state in which the kernel's descriptor has it started. */
 void wave_start(struct wave *wave);
 
+/* Index of the instruction at which the kernel's waves begin; may be none. */
+uint32_t wave_entry(const struct dispatch *dispatch);
+
 /* What of a kernel's descriptor the emulator cannot serve; NULL if nothing. */
 const char *wave_start_defect(const struct kernel *kernel);
 
