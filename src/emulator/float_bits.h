@@ -38,18 +38,17 @@ static inline uint32_t half_encode(float value)
 
 /* x + y rounded to odd: the last bit is 1 whenever the sum is inexact. Rounding such a sum once
    more, to a format at least two bits narrower, gives what rounding the exact sum would have given.
- */
+   An inexact sum with an even last bit moves by one unit in the direction of the error; infinities
+   and NaNs have an error of NaN and stay. */
 static inline double add_to_odd_f64(double x, double y)
 {
     double sum = x + y;
     double y_part = sum - x;
     double error = (x - (sum - y_part)) + (y - y_part);
-    bool inexact = (error > 0) | (error < 0); /* neither for infinities and NaNs */
-    bool away = (error > 0) == (sum > 0);     /* the exact sum is larger in magnitude */
     uint64_t bits = number_to_bits64(sum);
-    uint64_t step = away ? 1 : UINT64_MAX;
-    bool even = !(bits & 1);
-    return number_from_bits64(bits + (inexact && even ? step : 0));
+    uint64_t opposite = (bits ^ number_to_bits64(error)) >> 63;
+    uint64_t inexact = 0 - (uint64_t)((error > 0) | (error < 0));
+    return number_from_bits64(bits + ((1 - 2 * opposite) & inexact & ((bits & 1) - 1)));
 }
 
 static inline float add_to_odd_f32(float x, float y)
@@ -57,12 +56,10 @@ static inline float add_to_odd_f32(float x, float y)
     float sum = x + y;
     float y_part = sum - x;
     float error = (x - (sum - y_part)) + (y - y_part);
-    bool inexact = (error > 0) | (error < 0);
-    bool away = (error > 0) == (sum > 0);
     uint32_t bits = number_to_bits(sum);
-    uint32_t step = away ? 1 : UINT32_MAX;
-    bool even = !(bits & 1);
-    return number_from_bits(bits + (inexact && even ? step : 0));
+    uint32_t opposite = (bits ^ number_to_bits(error)) >> 31;
+    uint32_t inexact = 0 - (uint32_t)((error > 0) | (error < 0));
+    return number_from_bits(bits + ((1 - 2 * opposite) & inexact & ((bits & 1) - 1)));
 }
 
 /* a * b + c rounded once. The product of two f32 is exact in f64, that of two f16 in f32. */
@@ -87,62 +84,78 @@ static inline float ldexp_f32(float value, int32_t exponent)
 /* ---- Bit patterns ----
    For each width: is_nan_, is_signaling_, quiet_, and minimum and maximum. min_ and max_ are the
    machine's v_min and v_max in IEEE mode: a signaling NaN wins (made quiet), a quiet NaN loses, -0
-   is less than +0. minimum_ and maximum_ are those of IEEE 754-2019, where any NaN wins. */
+   is less than +0. minimum_ and maximum_ are those of IEEE 754-2019, where any NaN wins. Choices
+   are made by masks of all ones or zeros, since a chain of conditions becomes branches. */
 #define DEFINE_FLOAT_ORDER(format, bits_type, signed_type, infinity, quiet_bit)                    \
     enum { sign_shift_##format = sizeof(bits_type) * 8 - 1 };                                      \
     static inline bool is_nan_##format(bits_type x)                                                \
     {                                                                                              \
         return (bits_type)(x << 1) > (bits_type)((infinity) << 1);                                 \
     }                                                                                              \
+    static inline bits_type nan_mask_##format(bits_type x)                                         \
+    {                                                                                              \
+        return (bits_type)(0 - (bits_type)is_nan_##format(x));                                     \
+    }                                                                                              \
+    static inline bits_type signaling_mask_##format(bits_type x)                                   \
+    {                                                                                              \
+        return (bits_type)(nan_mask_##format(x) & (0 - (bits_type)((x & (quiet_bit)) == 0)));      \
+    }                                                                                              \
     static inline bool is_signaling_##format(bits_type x)                                          \
     {                                                                                              \
-        return is_nan_##format(x) && !(x & (quiet_bit));                                           \
+        return signaling_mask_##format(x) != 0;                                                    \
     }                                                                                              \
     static inline bits_type quiet_##format(bits_type x)                                            \
     {                                                                                              \
         return (bits_type)(x | (quiet_bit));                                                       \
     }                                                                                              \
-    static inline signed_type order_##format(bits_type x)                                          \
+    static inline bits_type choose_##format(bits_type mask, bits_type if_set, bits_type if_clear)  \
     {                                                                                              \
-        bits_type magnitude_mask = (bits_type)((bits_type)(0 - (x >> sign_shift_##format)) >> 1);  \
-        return (signed_type)(x ^ magnitude_mask);                                                  \
+        return (bits_type)(if_clear ^ ((if_set ^ if_clear) & mask));                               \
+    }                                                                                              \
+    static inline bits_type less_mask_##format(bits_type a, bits_type b)                           \
+    {                                                                                              \
+        bits_type magnitude_a = (bits_type)((bits_type)(0 - (a >> sign_shift_##format)) >> 1);     \
+        bits_type magnitude_b = (bits_type)((bits_type)(0 - (b >> sign_shift_##format)) >> 1);     \
+        bool less = (signed_type)(a ^ magnitude_a) < (signed_type)(b ^ magnitude_b);               \
+        return (bits_type)(0 - (bits_type)less);                                                   \
+    }                                                                                              \
+    /* One of two by v_min's and v_max's rules; `mask` says which when both are numbers. */        \
+    static inline bits_type pick_##format(bits_type mask, bits_type a, bits_type b)                \
+    {                                                                                              \
+        bits_type number = choose_##format(nan_mask_##format(b), a, choose_##format(mask, a, b));  \
+        number = choose_##format(nan_mask_##format(a), b, number);                                 \
+        number = choose_##format(signaling_mask_##format(b), quiet_##format(b), number);           \
+        return choose_##format(signaling_mask_##format(a), quiet_##format(a), number);             \
+    }                                                                                              \
+    static inline bits_type pick_nan_##format(bits_type mask, bits_type a, bits_type b)            \
+    {                                                                                              \
+        bits_type number = choose_##format(mask, a, b);                                            \
+        number = choose_##format(nan_mask_##format(b), quiet_##format(b), number);                 \
+        return choose_##format(nan_mask_##format(a), quiet_##format(a), number);                   \
     }                                                                                              \
     static inline bits_type min_##format(bits_type a, bits_type b)                                 \
     {                                                                                              \
-        bits_type less = order_##format(a) < order_##format(b) ? a : b;                            \
-        bits_type number = is_nan_##format(a) ? b : is_nan_##format(b) ? a : less;                 \
-        return is_signaling_##format(a)   ? quiet_##format(a)                                      \
-               : is_signaling_##format(b) ? quiet_##format(b)                                      \
-                                          : number;                                                \
+        return pick_##format(less_mask_##format(a, b), a, b);                                      \
     }                                                                                              \
     static inline bits_type max_##format(bits_type a, bits_type b)                                 \
     {                                                                                              \
-        bits_type greater = order_##format(a) < order_##format(b) ? b : a;                         \
-        bits_type number = is_nan_##format(a) ? b : is_nan_##format(b) ? a : greater;              \
-        return is_signaling_##format(a)   ? quiet_##format(a)                                      \
-               : is_signaling_##format(b) ? quiet_##format(b)                                      \
-                                          : number;                                                \
+        return pick_##format(less_mask_##format(b, a), a, b);                                      \
     }                                                                                              \
     static inline bits_type minimum_##format(bits_type a, bits_type b)                             \
     {                                                                                              \
-        bits_type less = order_##format(a) < order_##format(b) ? a : b;                            \
-        return is_nan_##format(a)   ? quiet_##format(a)                                            \
-               : is_nan_##format(b) ? quiet_##format(b)                                            \
-                                    : less;                                                        \
+        return pick_nan_##format(less_mask_##format(a, b), a, b);                                  \
     }                                                                                              \
     static inline bits_type maximum_##format(bits_type a, bits_type b)                             \
     {                                                                                              \
-        bits_type greater = order_##format(a) < order_##format(b) ? b : a;                         \
-        return is_nan_##format(a)   ? quiet_##format(a)                                            \
-               : is_nan_##format(b) ? quiet_##format(b)                                            \
-                                    : greater;                                                     \
+        return pick_nan_##format(less_mask_##format(b, a), a, b);                                  \
     }                                                                                              \
     static inline bits_type med3_##format(bits_type a, bits_type b, bits_type c)                   \
     {                                                                                              \
         bits_type low = min_##format(a, b), high = max_##format(a, b);                             \
         bits_type middle = max_##format(low, min_##format(high, c));                               \
-        bool any_nan = is_nan_##format(a) || is_nan_##format(b) || is_nan_##format(c);             \
-        return any_nan ? min_##format(low, c) : middle;                                            \
+        bits_type any_nan =                                                                        \
+            (bits_type)(nan_mask_##format(a) | nan_mask_##format(b) | nan_mask_##format(c));       \
+        return choose_##format(any_nan, min_##format(low, c), middle);                             \
     }
 
 /* clang-format off */

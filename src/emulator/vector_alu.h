@@ -19,6 +19,15 @@ enum { SOURCES_MAX = 3 };
 typedef void (*lane_loop)(uint32_t *restrict result, const uint32_t *const *sources);
 typedef void (*lane_loop64)(uint64_t *restrict result, const uint64_t *const *sources);
 
+/* Loops over lanes exist twice, for AVX2 and for any x86-64, where the linker can choose at load
+   time. Sanitizers' run time is not up yet at that time. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) &&       \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LANE_LOOP __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define LANE_LOOP
+#endif
+
 /* The parts of a loop that differ by the number of sources. */
 #define LOOP_SOURCES_1(bits)      const bits *restrict lanes_a = sources[0];
 #define LOOP_SOURCES_2(bits)      LOOP_SOURCES_1(bits) const bits *restrict lanes_b = sources[1];
@@ -31,7 +40,7 @@ typedef void (*lane_loop64)(uint64_t *restrict result, const uint64_t *const *so
    lane, `store` makes bits from the expression's value. Both are functions or parenthesised casts.
  */
 #define DEFINE_LOOP_OF(bits, name, count, type, load, store, expression)                           \
-    static void name(bits *restrict result, const bits *const *sources)                            \
+    LANE_LOOP static void name(bits *restrict result, const bits *const *sources)                  \
     {                                                                                              \
         LOOP_SOURCES_##count(bits) for (unsigned lane = 0; lane < LANES; lane++)                   \
         {                                                                                          \

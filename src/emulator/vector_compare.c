@@ -87,7 +87,7 @@ static bool compare64(struct wave *wave, const struct instruction *instruction, 
     FLOAT_CONDITIONS(X, uint64_t, compare64, f64, "f64", double, number_from_bits64)
 
 #define DEFINE_COMPARISON(bits, run, suffix, operand, type, load, condition, expression)           \
-    static void lanes_##condition##_##suffix(                                                      \
+    LANE_LOOP static void lanes_##condition##_##suffix(                                            \
         uint8_t *restrict flags, const bits *restrict lanes_a, const bits *restrict lanes_b)       \
     {                                                                                              \
         for (unsigned lane = 0; lane < LANES; lane++) {                                            \

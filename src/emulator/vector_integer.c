@@ -197,9 +197,9 @@ static bool run_carry(struct wave *wave, const struct instruction *instruction, 
 }
 
 #define DEFINE_CARRY(mnemonic, carry_in, limit, expression)                                        \
-    static void mnemonic##_lanes(uint32_t *restrict result, uint8_t *restrict carry_out,           \
-                                 const uint32_t *restrict lanes_a,                                 \
-                                 const uint32_t *restrict lanes_b, uint64_t carries)               \
+    LANE_LOOP static void mnemonic##_lanes(uint32_t *restrict result, uint8_t *restrict carry_out, \
+                                           const uint32_t *restrict lanes_a,                       \
+                                           const uint32_t *restrict lanes_b, uint64_t carries)     \
     {                                                                                              \
         for (unsigned lane = 0; lane < LANES; lane++) {                                            \
             const uint32_t a = lanes_a[lane], b = lanes_b[lane], carry = carries >> lane & 1;      \

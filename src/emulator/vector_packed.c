@@ -170,7 +170,7 @@ DEFINE_EXECUTE(v_pk_fmac_f16, run_f16, v_pk_fma_f16_lanes, 2, SOURCES_ACCUMULATE
 
 /* ---- Two dwords ---- */
 
-static const uint32_t *pick_f32(struct wave *wave, const struct instruction *instruction,
+static const uint32_t *fetch_f32(struct wave *wave, const struct instruction *instruction,
                                 unsigned index, enum half half, uint32_t scratch[LANES])
 {
     unsigned part = picks_high(instruction, index, half) ? 1 : 0;
@@ -196,7 +196,7 @@ static bool run_f32(struct wave *wave, const struct instruction *instruction, la
         return false;
     for (unsigned half = LOW; half <= HIGH; half++) {
         for (unsigned i = 0; i < count; i++)
-            sources[i] = pick_f32(wave, instruction, i, half, scratch[i]);
+            sources[i] = fetch_f32(wave, instruction, i, half, scratch[i]);
         loop(result[half], sources);
         alu_settle_nans_f32(result[half], sources, count);
         alu_finish_f32(wave, instruction, result[half]);

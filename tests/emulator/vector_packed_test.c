@@ -1,5 +1,5 @@
 /* Packed instructions: each half, or each dword, by the definition of the scalar operation. */
-#include "lanes.h"
+#include "reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,42 +19,6 @@ static uint64_t on_halves(struct lane_sources s, half_function function)
     return low | high << 16;
 }
 
-static int64_t sign(uint64_t half)
-{
-    return half < 0x8000 ? (int64_t)half : (int64_t)half - 0x10000;
-}
-
-static int64_t limit(int64_t value, int64_t least, int64_t greatest)
-{
-    if (value < least)
-        return least;
-    return value > greatest ? greatest : value;
-}
-
-static double least(double a, double b)
-{
-    if (isnan(a) || isnan(b))
-        return isnan(a) ? b : a;
-    if (a == 0 && b == 0)
-        return signbit(a) ? a : b;
-    return b < a ? b : a;
-}
-
-static double greatest(double a, double b)
-{
-    return -least(-a, -b);
-}
-
-static double minimum(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)NAN : least(a, b);
-}
-
-static double maximum(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)NAN : greatest(a, b);
-}
-
 #define HALVES(name, expression)                                                                   \
     static uint64_t half_##name(uint64_t a, uint64_t b, uint64_t c)                                \
     {                                                                                              \
@@ -70,19 +34,19 @@ HALVES(add, a + b)
 HALVES(subtract, a - b)
 HALVES(add_limited, limit((int64_t)(a + b), 0, 65535))
 HALVES(subtract_limited, limit((int64_t)a - (int64_t)b, 0, 65535))
-HALVES(add_signed_limited, limit(sign(a) + sign(b), -32768, 32767))
-HALVES(subtract_signed_limited, limit(sign(a) - sign(b), -32768, 32767))
+HALVES(add_signed_limited, limit(sign(a, 16) + sign(b, 16), -32768, 32767))
+HALVES(subtract_signed_limited, limit(sign(a, 16) - sign(b, 16), -32768, 32767))
 HALVES(multiply, a *b)
 HALVES(multiply_add, a *b + c)
 HALVES(multiply_add_limited, limit((int64_t)(a *b + c), 0, 65535))
-HALVES(multiply_add_signed_limited, limit(sign(a) * sign(b) + sign(c), -32768, 32767))
+HALVES(multiply_add_signed_limited, limit(sign(a, 16) * sign(b, 16) + sign(c, 16), -32768, 32767))
 HALVES(shift_left, b << a % 16)
 HALVES(shift_right, b >> a % 16)
 HALVES(shift_right_signed, (b | (b & 0x8000 ? 0xffff0000u : 0)) >> a % 16)
 HALVES(greatest_u16, a > b ? a : b)
 HALVES(least_u16, a < b ? a : b)
-HALVES(greatest_i16, sign(a) > sign(b) ? a : b)
-HALVES(least_i16, sign(a) < sign(b) ? a : b)
+HALVES(greatest_i16, sign(a, 16) > sign(b, 16) ? a : b)
+HALVES(least_i16, sign(a, 16) < sign(b, 16) ? a : b)
 
 static void packed_integers(void **state)
 {
@@ -117,8 +81,8 @@ HALVES(multiply_f16, bits16(f16(a) * f16(b)))
 HALVES(fused_f16, bits16(f16(a) * f16(b) + f16(c)))
 HALVES(least_f16, bits16(least(f16(a), f16(b))))
 HALVES(greatest_f16, bits16(greatest(f16(a), f16(b))))
-HALVES(minimum_f16, bits16(minimum(minimum(f16(a), f16(b)), f16(c))))
-HALVES(maximum_f16, bits16(maximum(maximum(f16(a), f16(b)), f16(c))))
+HALVES(minimum_f16, bits16(minimum3(f16(a), f16(b), f16(c))))
+HALVES(maximum_f16, bits16(maximum3(f16(a), f16(b), f16(c))))
 HALVES(negated_f16, bits16(f16(a ^ 0x8000) + f16(b)))
 
 static uint64_t accumulate_f16(struct lane_sources s)
