@@ -96,8 +96,7 @@ static void registers_by_name_and_range(void **state)
     check_operands("s_mov_b32 m0, vcc_hi", "s_mov_b32", "s124! s107");
     check_operands("s_mov_b32 exec_lo, ttmp15", "s_mov_b32", "s126! s123");
     check_operands("s_mov_b64 flat_scratch, xnack_mask", "s_mov_b64", "s102*2! s104*2");
-    check_operands("s_load_dwordx16 s[8:23], s[4:5], 0x10", "s_load_dwordx16",
-                   "s8*16! s4*2 0x10");
+    check_operands("s_load_dwordx16 s[8:23], s[4:5], 0x10", "s_load_dwordx16", "s8*16! s4*2 0x10");
     check_operands("global_load_dword v0, v[2:3], off", "global_load_dword", "v0! v2*2 none");
     check_operands("v_fmac_f32_e32 v3, v2, v4", "v_fmac_f32", "v3? v2 v4");
 }
@@ -126,12 +125,9 @@ static void constants_take_the_operands_type(void **state)
     check_operands("v_add_f16_e32 v0, 0.5, v0", "v_add_f16", "v0! 0x3800 v0");
     check_operands("v_add_f16_e32 v0, -1, v0", "v_add_f16", "v0! 0xffff v0");
     check_operands("v_add_f16_e32 v0, 0x5640, v0", "v_add_f16", "v0! 0x5640 v0");
-    check_operands("v_mul_f64 v[0:1], v[0:1], 2.0", "v_mul_f64",
-                   "v0*2! v0*2 0x4000000000000000*2");
-    check_operands("v_mul_f64 v[0:1], v[0:1], -1", "v_mul_f64",
-                   "v0*2! v0*2 0xffffffffffffffff*2");
-    check_operands("v_ceil_f64_e32 v[0:1], 0x40040000", "v_ceil_f64",
-                   "v0*2! 0x4004000000000000*2");
+    check_operands("v_mul_f64 v[0:1], v[0:1], 2.0", "v_mul_f64", "v0*2! v0*2 0x4000000000000000*2");
+    check_operands("v_mul_f64 v[0:1], v[0:1], -1", "v_mul_f64", "v0*2! v0*2 0xffffffffffffffff*2");
+    check_operands("v_ceil_f64_e32 v[0:1], 0x40040000", "v_ceil_f64", "v0*2! 0x4004000000000000*2");
     check_operands("v_mul_f64 v[0:1], v[0:1], 0.15915494309189532", "v_mul_f64",
                    "v0*2! v0*2 0x3fc45f306dc9c882*2");
     check_operands("s_mov_b64 s[0:1], -1", "s_mov_b64", "s0*2! 0xffffffffffffffff*2");
@@ -141,8 +137,8 @@ static void constants_take_the_operands_type(void **state)
     check_operands("s_add_u32 s0, s1, lit(0x5)", "s_add_u32", "s0! s1 0x5");
     check_operands("v_pk_add_f16 v0, v1, 1.0 op_sel_hi:[1,0]", "v_pk_add_f16", "v0! v1 0x3c00");
     check_operands("v_pk_add_u16 v0, v1, -1", "v_pk_add_u16", "v0! v1 0xffffffff");
-    check_operands("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], 1.0",
-                   "v_mfma_f32_16x16x16_f16", "v256*4! v0*2 v2*2 0x3f800000");
+    check_operands("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], 1.0", "v_mfma_f32_16x16x16_f16",
+                   "v256*4! v0*2 v2*2 0x3f800000");
 }
 
 static void signs_around_operands(void **state)
@@ -276,8 +272,8 @@ static void memory_modifiers(void **state)
     assert_true(i.lds);
 }
 
-/* The offsets are what assembles to the text: quad mode has bit 15 set, mask mode is and | or << 5 |
-   xor << 10. */
+/* The offsets are what assembles to the text: quad mode has bit 15 set, mask mode is and | or << 5
+   | xor << 10. */
 static void names_of_swizzles(void **state)
 {
     (void)state;
@@ -285,11 +281,16 @@ static void names_of_swizzles(void **state)
         const char *text;
         int offset;
     } cases[] = {
-        {"QUAD_PERM,0,1,2,3", 0x80e4},     {"QUAD_PERM,1,1,1,1", 0x8055},
-        {"BITMASK_PERM,\"0001p\"", 0x41},  {"BITMASK_PERM,\"ppppp\"", 0x1f},
-        {"BITMASK_PERM,\"0000i\"", 0x401}, {"SWAP,16", 0x401f},
-        {"REVERSE,4", 0xc1f},              {"BROADCAST,8,3", 0x78},
-        {"ROTATE,0,1", 0xc020},            {"ROTATE,1,31", 0xc7e0},
+        {"QUAD_PERM,0,1,2,3", 0x80e4},
+        {"QUAD_PERM,1,1,1,1", 0x8055},
+        {"BITMASK_PERM,\"0001p\"", 0x41},
+        {"BITMASK_PERM,\"ppppp\"", 0x1f},
+        {"BITMASK_PERM,\"0000i\"", 0x401},
+        {"SWAP,16", 0x401f},
+        {"REVERSE,4", 0xc1f},
+        {"BROADCAST,8,3", 0x78},
+        {"ROTATE,0,1", 0xc020},
+        {"ROTATE,1,31", 0xc7e0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         char text[96];
@@ -333,16 +334,26 @@ static void what_cannot_be_understood_is_kept_and_named(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "v_unheard_of_b32 v0, v1",     "v_mov_b32_e32 v256, v1",
-        "v_mov_b32_e32 v0, v[4:2]",    "v_mov_b32_e32 v0",
-        "v_mov_b32_e32 v0, v1, v2",    "v_mov_b32_e32 v0, v1 sideways",
-        "v_mov_b32_e32 v0, s102",      "v_mov_b32_e32 v0, v1 row_shl:16",
-        "v_mov_b32_e32 1.0, v1",       "v_add_f64 v0, v[2:3], v[4:5]",
-        "s_mov_b64 s[0:1], s2",        "v_add_f32_e32 v0, 1.5, v1",
-        "v_mov_b32_e32 v0, |v1",       "s_waitcnt vmcnt(64)",
-        "s_mov_b64 s[0:39], s[0:1]",   "v_mov_b32_e32 v0, 0x1ffffffff",
-        "s_mov_b32 s0, v1",            "s_branch s0",
-        "s_getreg_b32 s0, hwreg(64)",  "",
+        "v_unheard_of_b32 v0, v1",
+        "v_mov_b32_e32 v256, v1",
+        "v_mov_b32_e32 v0, v[4:2]",
+        "v_mov_b32_e32 v0",
+        "v_mov_b32_e32 v0, v1, v2",
+        "v_mov_b32_e32 v0, v1 sideways",
+        "v_mov_b32_e32 v0, s102",
+        "v_mov_b32_e32 v0, v1 row_shl:16",
+        "v_mov_b32_e32 1.0, v1",
+        "v_add_f64 v0, v[2:3], v[4:5]",
+        "s_mov_b64 s[0:1], s2",
+        "v_add_f32_e32 v0, 1.5, v1",
+        "v_mov_b32_e32 v0, |v1",
+        "s_waitcnt vmcnt(64)",
+        "s_mov_b64 s[0:39], s[0:1]",
+        "v_mov_b32_e32 v0, 0x1ffffffff",
+        "s_mov_b32 s0, v1",
+        "s_branch s0",
+        "s_getreg_b32 s0, hwreg(64)",
+        "",
         "ds_swizzle_b32 v0, v1 offset:swizzle(SWAP)",
     };
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; ++t) {
@@ -359,8 +370,8 @@ static void malformed_listings_are_refused(void **state)
 {
     (void)state;
     static const char *const listings[] = {
-        "s_nop 0\n",  "zz 4 s_nop 0\n",         "0 s_nop 0\n",
-        "0 3 s_nop 0\n", "0 20 s_nop 0\n",       "0 4 s_nop 0\n0 4 s_nop 0\n",
+        "s_nop 0\n",     "zz 4 s_nop 0\n",        "0 s_nop 0\n",
+        "0 3 s_nop 0\n", "0 20 s_nop 0\n",        "0 4 s_nop 0\n0 4 s_nop 0\n",
         "4 4 s_nop 0\n", "100000000 4 s_nop 0\n", "0 4 s_nop 0\n8 4 s_nop 0\n",
     };
     for (size_t l = 0; l < sizeof listings / sizeof listings[0]; ++l) {
@@ -393,7 +404,8 @@ static void damaged_text_is_harmless(void **state)
         "10 8 buffer_load_dwordx4 v[0:3], v4, s[8:11], 0 offen offset:16 sc0 nt lds\n"
         "18 8 v_add_f32_dpp v0, v1, v2 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf\n"
         "20 8 ds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pi0\")\n"
-        "28 8 v_add_u16_sdwa v0, sext(v1), v2 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_1\n"
+        "28 8 v_add_u16_sdwa v0, sext(v1), v2 dst_sel:WORD_1 dst_unused:UNUSED_PAD "
+        "src0_sel:BYTE_1\n"
         "30 4 s_waitcnt vmcnt(3) lgkmcnt(0)\n34 4 s_getreg_b32 s0, hwreg(HW_REG_MODE, 2, 4)\n"
         "38 4 s_branch 65535\n";
     static const char alphabet[] = "0123456789abcdefvs[]():,.|-_ x\"\n";

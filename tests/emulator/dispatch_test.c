@@ -93,9 +93,10 @@ static void what_ends_badly_is_told(void **state)
     (void)state;
     check_fault("s_trap 2\n", "the kernel trapped");
     check_fault("s_sethalt 1\n", "the wave halted");
-    check_fault("s_nop 0\ns_mystery_b32 s0, s1\n",
-                "kernel test, workgroup (0,0,0), wave 0, pc 0x4: s_mystery_b32 s0, s1: the emulator "
-                "does not know this instruction");
+    check_fault(
+        "s_nop 0\ns_mystery_b32 s0, s1\n",
+        "kernel test, workgroup (0,0,0), wave 0, pc 0x4: s_mystery_b32 s0, s1: the emulator "
+        "does not know this instruction");
 }
 
 static void unreached_unknown_instructions_do_no_harm(void **state)
@@ -174,8 +175,9 @@ static void barrier_that_not_all_reach(void **state)
     harness_create(&h, "v_readfirstlane_b32 s8, v0\ns_cmp_eq_u32 s8, 64\ns_cbranch_scc1 1\n"
                        "s_barrier\n");
     h.dispatch.block[0] = 192;
-    expect_fault(&h, "kernel test, workgroup (0,0,0): a barrier that not all waves reach: waiting 0 "
-                     "(pc 0xc), 2 (pc 0xc); ended 1 (pc 0x10)");
+    expect_fault(&h,
+                 "kernel test, workgroup (0,0,0): a barrier that not all waves reach: waiting 0 "
+                 "(pc 0xc), 2 (pc 0xc); ended 1 (pc 0x10)");
     harness_destroy(&h);
 }
 
@@ -211,15 +213,21 @@ static void vector_loads_return_in_order(void **state)
     snprintf(text, sizeof text, "%ss_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v4, v2\n", loads);
     check_fault(text, "v2 is read");
     /* a store counts as well */
-    snprintf(text, sizeof text, "%sglobal_store_dword v1, v1, s[0:1] offset:128\n"
-             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n", loads);
+    snprintf(text, sizeof text,
+             "%sglobal_store_dword v1, v1, s[0:1] offset:128\n"
+             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n",
+             loads);
     check_success(text);
     /* a load over a load delivers after it, so no wait is needed in between */
-    snprintf(text, sizeof text, "%sglobal_load_dword v2, v1, s[0:1] offset:4\n"
-             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n", loads);
+    snprintf(text, sizeof text,
+             "%sglobal_load_dword v2, v1, s[0:1] offset:4\n"
+             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n",
+             loads);
     check_success(text);
-    snprintf(text, sizeof text, "%sglobal_load_dword v2, v1, s[0:1] offset:4\n"
-             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v2\n", loads);
+    snprintf(text, sizeof text,
+             "%sglobal_load_dword v2, v1, s[0:1] offset:4\n"
+             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v2\n",
+             loads);
     check_fault(text, "covers the global_load_dword at pc 0xc");
 }
 
@@ -540,7 +548,8 @@ static void only_one_fault_is_told(void **state)
     harness_create(&h, "s_cmp_lt_u32 s2, 3\ns_cbranch_scc1 1\ns_trap 2\n");
     h.dispatch.grid[0] = 1000;
     h.dispatch.threads = 1;
-    expect_fault(&h, "kernel test, workgroup (3,0,0), wave 0, pc 0x8: s_trap 2: the kernel trapped");
+    expect_fault(&h,
+                 "kernel test, workgroup (3,0,0), wave 0, pc 0x8: s_trap 2: the kernel trapped");
     harness_destroy(&h);
 }
 

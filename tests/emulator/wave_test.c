@@ -279,9 +279,8 @@ static void op_sel_picks_halves(void **state)
 static void exec_selects_lanes(void **state)
 {
     (void)state;
-    static const uint64_t masks[] = {0,          1,
-                                     UINT64_MAX, UINT64_C(0x8000000000000001),
-                                     0x0f0f,     UINT64_C(0xaaaaaaaa55555555)};
+    static const uint64_t masks[] = {
+        0, 1, UINT64_MAX, UINT64_C(0x8000000000000001), 0x0f0f, UINT64_C(0xaaaaaaaa55555555)};
     uint32_t v1[LANES], result[LANES];
     fill(v1, 7, 3);
     for (size_t m = 0; m < sizeof masks / sizeof masks[0]; ++m) {
