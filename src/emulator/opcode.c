@@ -4,35 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weak while not every table has been written. */
-#pragma weak opcodes_scalar_unary
-#pragma weak opcodes_scalar_binary
-#pragma weak opcodes_scalar_compare
-#pragma weak opcodes_scalar_special
-#pragma weak opcodes_control
-#pragma weak opcodes_scalar_memory
-#pragma weak opcodes_vector_integer
-#pragma weak opcodes_vector_integer16
-#pragma weak opcodes_vector_bytes
-#pragma weak opcodes_vector_float
-#pragma weak opcodes_vector_float16
-#pragma weak opcodes_vector_float64
-#pragma weak opcodes_vector_packed
-#pragma weak opcodes_transcendental
-#pragma weak opcodes_division
-#pragma weak opcodes_vector_compare
-#pragma weak opcodes_vector_convert
-#pragma weak opcodes_vector_convert_scaled
-#pragma weak opcodes_cross_lane
-#pragma weak opcodes_matrix
-#pragma weak opcodes_dot_product
-#pragma weak opcodes_lds
-#pragma weak opcodes_lds_atomic
-#pragma weak opcodes_lds_exchange
-#pragma weak opcodes_vector_memory
-#pragma weak opcodes_vector_atomic
-#pragma weak opcodes_buffer_memory
-
 const struct opcode_table *const opcode_tables[] = {
     &opcodes_scalar_unary,   &opcodes_scalar_binary,
     &opcodes_scalar_compare, &opcodes_scalar_special,
@@ -74,8 +45,6 @@ static void build_index(void)
 {
     size_t used = 0;
     for (size_t t = 0; t < opcode_table_count; ++t) {
-        if (!opcode_tables[t])
-            continue;
         for (size_t r = 0; r < opcode_tables[t]->count; ++r) {
             const struct opcode *row = &opcode_tables[t]->rows[r];
             size_t slot = hash(row->mnemonic, strlen(row->mnemonic)) % INDEX_SIZE;
