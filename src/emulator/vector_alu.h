@@ -28,13 +28,22 @@ typedef void (*lane_loop64)(uint64_t *restrict result, const uint64_t *const *so
 #define LANE_LOOP
 #endif
 
-/* The parts of a loop that differ by the number of sources. */
-#define LOOP_SOURCES_1(bits)      const bits *restrict lanes_a = sources[0];
-#define LOOP_SOURCES_2(bits)      LOOP_SOURCES_1(bits) const bits *restrict lanes_b = sources[1];
-#define LOOP_SOURCES_3(bits)      LOOP_SOURCES_2(bits) const bits *restrict lanes_c = sources[2];
-#define LOOP_VALUES_1(type, load) const type a = load(lanes_a[lane]);
-#define LOOP_VALUES_2(type, load) LOOP_VALUES_1(type, load) const type b = load(lanes_b[lane]);
-#define LOOP_VALUES_3(type, load) LOOP_VALUES_2(type, load) const type c = load(lanes_c[lane]);
+/* The parts of a loop that differ by the number of sources: statements without the last semicolon.
+ */
+#define LOOP_SOURCES_1(bits) const bits *restrict lanes_a = sources[0]
+#define LOOP_SOURCES_2(bits)                                                                       \
+    LOOP_SOURCES_1(bits);                                                                          \
+    const bits *restrict lanes_b = sources[1]
+#define LOOP_SOURCES_3(bits)                                                                       \
+    LOOP_SOURCES_2(bits);                                                                          \
+    const bits *restrict lanes_c = sources[2]
+#define LOOP_VALUES_1(type, load) const type a = load(lanes_a[lane])
+#define LOOP_VALUES_2(type, load)                                                                  \
+    LOOP_VALUES_1(type, load);                                                                     \
+    const type b = load(lanes_b[lane])
+#define LOOP_VALUES_3(type, load)                                                                  \
+    LOOP_VALUES_2(type, load);                                                                     \
+    const type c = load(lanes_c[lane])
 
 /* A loop `name` over `count` sources: `load` makes a source of C type `type` from the bits of a
    lane, `store` makes bits from the expression's value. Both are functions or parenthesised casts.
@@ -42,9 +51,10 @@ typedef void (*lane_loop64)(uint64_t *restrict result, const uint64_t *const *so
 #define DEFINE_LOOP_OF(bits, name, count, type, load, store, expression)                           \
     LANE_LOOP static void name(bits *restrict result, const bits *const *sources)                  \
     {                                                                                              \
-        LOOP_SOURCES_##count(bits) for (unsigned lane = 0; lane < LANES; lane++)                   \
-        {                                                                                          \
-            LOOP_VALUES_##count(type, load) result[lane] = store(expression);                      \
+        LOOP_SOURCES_##count(bits);                                                                \
+        for (unsigned lane = 0; lane < LANES; lane++) {                                            \
+            LOOP_VALUES_##count(type, load);                                                       \
+            result[lane] = store(expression);                                                      \
         }                                                                                          \
     }
 

@@ -171,7 +171,7 @@ DEFINE_EXECUTE(v_pk_fmac_f16, run_f16, v_pk_fma_f16_lanes, 2, SOURCES_ACCUMULATE
 /* ---- Two dwords ---- */
 
 static const uint32_t *fetch_f32(struct wave *wave, const struct instruction *instruction,
-                                unsigned index, enum half half, uint32_t scratch[LANES])
+                                 unsigned index, enum half half, uint32_t scratch[LANES])
 {
     unsigned part = picks_high(instruction, index, half) ? 1 : 0;
     const uint32_t *lanes = wave_source(wave, instruction, 1 + index, part, scratch);
