@@ -118,12 +118,14 @@ static dsajit_status read_integers(const char *directory, const char *base, int6
         return status;
     const int32_t *narrow = data;
     *integers = malloc((size_t)(count + 1) * sizeof **integers);
-    if (!*integers)
-        status = failure_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for %s", name);
-    for (int64_t i = 0; !status && i < count; i++)
+    if (!*integers) {
+        free(data);
+        return failure_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for %s", name);
+    }
+    for (int64_t i = 0; i < count; i++)
         (*integers)[i] = narrow[i];
     free(data);
-    return status;
+    return DSAJIT_OK;
 }
 
 static dsajit_status check_indices(const char *directory, const struct problem *problem,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp gives the type */
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
     struct common_options *options = state->input;
@@ -72,13 +73,13 @@ static void print_log(void *user, dsajit_log_level level, const char *message)
         fprintf(stderr, "dsajit: %s: %s\n", names[level], message);
 }
 
-dsajit_status command_open(const struct common_options *common, dsajit_device_kind device,
+dsajit_status command_open(struct common_options *common, dsajit_device_kind device,
                            dsajit_context **context, dsajit_error *error)
 {
     dsajit_options options = DSAJIT_OPTIONS_DEFAULT;
     options.device = device;
     options.log = print_log;
-    options.log_user = (void *)(uintptr_t)common; /* only read */
+    options.log_user = common;
     return dsajit_open(&options, context, error);
 }
 

@@ -50,7 +50,7 @@ int64_t command_parse_integer(const char *name, const char *text, int64_t least,
                               const struct argp_state *state);
 
 /* Opens a context that logs to standard error. */
-dsajit_status command_open(const struct common_options *common, dsajit_device_kind device,
+dsajit_status command_open(struct common_options *common, dsajit_device_kind device,
                            dsajit_context **context, dsajit_error *error);
 
 /* Tells a failure (and, with --json, prints it as the command's object); returns its exit code. */

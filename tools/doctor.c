@@ -76,7 +76,7 @@ static void set_text(json_t *finding, const char *name, const char *text)
 }
 
 /* Opens the context without a device where there is none, so that the rest can be looked at. */
-static dsajit_status look_at_device(const struct doctor_options *options, struct findings *findings,
+static dsajit_status look_at_device(struct doctor_options *options, struct findings *findings,
                                     dsajit_context **context, dsajit_error *error)
 {
     dsajit_status status = command_open(&options->common, options->device, context, error);
@@ -165,13 +165,13 @@ static void print_lines(const char *text)
     }
 }
 
-static void print_finding(const json_t *finding)
+static void print_finding(json_t *finding)
 {
     const char *name;
     json_t *value;
     printf("%-16s%s\n", json_string_value(json_object_get(finding, "part")),
            json_is_true(json_object_get(finding, "ok")) ? "ok" : "PROBLEM");
-    json_object_foreach((json_t *)(uintptr_t)finding, name, value)
+    json_object_foreach(finding, name, value)
     {
         if (strcmp(name, "part") == 0 || strcmp(name, "ok") == 0)
             continue;

@@ -6,28 +6,28 @@
 
 /* Magic numbers that linux/magic.h lacks are from the file systems' own sources. */
 static const struct {
-    uint32_t magic;
     const char *type;
+    uint32_t magic;
     bool remote;
 } types[] = {
-    {EXT4_SUPER_MAGIC, "ext4", false}, /* ext2 and ext3 have the same */
-    {XFS_SUPER_MAGIC, "xfs", false},
-    {BTRFS_SUPER_MAGIC, "btrfs", false},
-    {F2FS_SUPER_MAGIC, "f2fs", false},
-    {0x2fc12fc1, "zfs", false},
-    {TMPFS_MAGIC, "tmpfs", false},
-    {RAMFS_MAGIC, "ramfs", false},
-    {OVERLAYFS_SUPER_MAGIC, "overlayfs", false},
-    {SQUASHFS_MAGIC, "squashfs", false},
-    {FUSE_SUPER_MAGIC, "fuse", false},
-    {V9FS_MAGIC, "9p", true},
-    {NFS_SUPER_MAGIC, "nfs", true},
-    {CIFS_SUPER_MAGIC, "cifs", true},
-    {SMB2_SUPER_MAGIC, "smb2", true},
-    {CEPH_SUPER_MAGIC, "ceph", true},
-    {0x0bd00bd0, "lustre", true},
-    {0x47504653, "gpfs", true},
-    {0x19830326, "beegfs", true},
+    {"ext4", EXT4_SUPER_MAGIC, false}, /* ext2 and ext3 have the same */
+    {"xfs", XFS_SUPER_MAGIC, false},
+    {"btrfs", BTRFS_SUPER_MAGIC, false},
+    {"f2fs", F2FS_SUPER_MAGIC, false},
+    {"zfs", 0x2fc12fc1, false},
+    {"tmpfs", TMPFS_MAGIC, false},
+    {"ramfs", RAMFS_MAGIC, false},
+    {"overlayfs", OVERLAYFS_SUPER_MAGIC, false},
+    {"squashfs", SQUASHFS_MAGIC, false},
+    {"fuse", FUSE_SUPER_MAGIC, false},
+    {"9p", V9FS_MAGIC, true},
+    {"nfs", NFS_SUPER_MAGIC, true},
+    {"cifs", CIFS_SUPER_MAGIC, true},
+    {"smb2", SMB2_SUPER_MAGIC, true},
+    {"ceph", CEPH_SUPER_MAGIC, true},
+    {"lustre", 0x0bd00bd0, true},
+    {"gpfs", 0x47504653, true},
+    {"beegfs", 0x19830326, true},
 };
 
 bool filesystem_look(const char *path, struct filesystem *filesystem)

@@ -66,7 +66,7 @@ static char *list_commands(int key, const char *text, void *input)
 {
     (void)input;
     if (key != ARGP_KEY_HELP_EXTRA)
-        return (char *)(uintptr_t)text;
+        return (char *)text; /* as argp wants it */
     char *list = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&list, &size);
@@ -84,6 +84,7 @@ static char *list_commands(int key, const char *text, void *input)
 }
 
 /* Stops at the first word that is no option: the command's name starts there. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp gives the type */
 static error_t parse_main(int key, char *argument, struct argp_state *state)
 {
     int *first = state->input;
@@ -129,6 +130,7 @@ struct help_words {
     char **first;
 };
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp gives the type */
 static error_t parse_help(int key, char *argument, struct argp_state *state)
 {
     struct help_words *words = state->input;

@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-float record_scale(const uint8_t record[DSAJIT_RECORD_BYTES], int tile)
+float record_scale(const uint8_t record[DSAJIT_RECORD_BYTES], size_t tile)
 {
     float scale;
     memcpy(&scale, record + RECORD_SCALES_OFFSET + 4 * tile, sizeof scale);
     return scale;
 }
 
-void record_set_scale(uint8_t record[DSAJIT_RECORD_BYTES], int tile, float scale)
+void record_set_scale(uint8_t record[DSAJIT_RECORD_BYTES], size_t tile, float scale)
 {
     memcpy(record + RECORD_SCALES_OFFSET + 4 * tile, &scale, sizeof scale);
 }
@@ -38,17 +38,17 @@ static float choose_scale(float largest, dsajit_scale_format format)
 void record_write(const float key[RECORD_KEY_SIZE], dsajit_scale_format format,
                   uint8_t record[DSAJIT_RECORD_BYTES])
 {
-    for (int tile = 0; tile < RECORD_SCALES; tile++) {
+    for (size_t tile = 0; tile < RECORD_SCALES; tile++) {
         const float *latent = key + RECORD_LATENT_PER_SCALE * tile;
         float largest = 0;
-        for (int d = 0; d < RECORD_LATENT_PER_SCALE; d++)
+        for (size_t d = 0; d < RECORD_LATENT_PER_SCALE; d++)
             largest = fmaxf(largest, fabsf(latent[d]));
         const float scale = choose_scale(largest, format);
         record_set_scale(record, tile, scale);
-        for (int d = 0; d < RECORD_LATENT_PER_SCALE; d++)
+        for (size_t d = 0; d < RECORD_LATENT_PER_SCALE; d++)
             record[RECORD_LATENT_PER_SCALE * tile + d] = double_to_e4m3(latent[d] / scale);
     }
-    for (int r = 0; r < DSAJIT_QK_ROPE_HEAD_DIM; r++) {
+    for (size_t r = 0; r < DSAJIT_QK_ROPE_HEAD_DIM; r++) {
         const uint16_t bits = double_to_bf16(key[DSAJIT_KV_LORA_RANK + r]);
         memcpy(record + RECORD_ROPE_OFFSET + 2 * r, &bits, sizeof bits);
     }
@@ -56,12 +56,12 @@ void record_write(const float key[RECORD_KEY_SIZE], dsajit_scale_format format,
 
 void record_read(const uint8_t record[DSAJIT_RECORD_BYTES], double key[RECORD_KEY_SIZE])
 {
-    for (int d = 0; d < DSAJIT_KV_LORA_RANK; d++) {
+    for (size_t d = 0; d < DSAJIT_KV_LORA_RANK; d++) {
         const float scale = record_scale(record, d / RECORD_LATENT_PER_SCALE);
         const float product = (float)e4m3_to_double(record[d]) * scale;
         key[d] = bf16_to_double(double_to_bf16(product));
     }
-    for (int r = 0; r < DSAJIT_QK_ROPE_HEAD_DIM; r++) {
+    for (size_t r = 0; r < DSAJIT_QK_ROPE_HEAD_DIM; r++) {
         uint16_t bits;
         memcpy(&bits, record + RECORD_ROPE_OFFSET + 2 * r, sizeof bits);
         key[DSAJIT_KV_LORA_RANK + r] = bf16_to_double(bits);

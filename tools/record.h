@@ -26,7 +26,7 @@ void record_write(const float key[RECORD_KEY_SIZE], dsajit_scale_format format,
 void record_read(const uint8_t record[DSAJIT_RECORD_BYTES], double key[RECORD_KEY_SIZE]);
 
 /* One field. */
-float record_scale(const uint8_t record[DSAJIT_RECORD_BYTES], int tile);
-void record_set_scale(uint8_t record[DSAJIT_RECORD_BYTES], int tile, float scale);
+float record_scale(const uint8_t record[DSAJIT_RECORD_BYTES], size_t tile);
+void record_set_scale(uint8_t record[DSAJIT_RECORD_BYTES], size_t tile, float scale);
 
 #endif

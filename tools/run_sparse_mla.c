@@ -88,10 +88,11 @@ static error_t parse_shape(int key, const char *argument, struct run_options *op
         int64_t least;
         int64_t *value;
     } integers[] = {
-        [OPTION_TOKENS - OPTION_TOKENS] = {"tokens", 0, &options->shape.tokens},
-        [OPTION_HEADS - OPTION_TOKENS] = {"heads", 1, &options->shape.heads},
-        [OPTION_TOPK - OPTION_TOKENS] = {"topk", 0, &options->shape.topk},
-        [OPTION_SLOTS - OPTION_TOKENS] = {"slots", 1, &options->shape.slots},
+        /* As the enumeration has them. */
+        {"tokens", 0, &options->shape.tokens},
+        {"heads", 1, &options->shape.heads},
+        {"topk", 0, &options->shape.topk},
+        {"slots", 1, &options->shape.slots},
     };
     if (key >= OPTION_TOKENS && key <= OPTION_SLOTS) {
         const int i = key - OPTION_TOKENS;

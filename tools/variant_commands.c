@@ -12,6 +12,7 @@ struct variant_options {
     bool needed;
 };
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp gives the type */
 static error_t parse_variant(int key, char *argument, struct argp_state *state)
 {
     struct variant_options *options = state->input;

@@ -47,9 +47,9 @@ struct fault {
 static void spoil_copy(const struct fault *fault, struct call *call)
 {
     *call = good;
-    struct tensor *const tensors[] = {&call->q,       &call->kv,  &call->indptr,
-                                      &call->indices, &call->out, &call->lse};
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+    struct tensor *tensors[CALL_TENSORS];
+    call_list_tensors(call, tensors);
+    for (size_t i = 0; i < CALL_TENSORS; i++) {
         tensors[i]->view.shape = tensors[i]->shape;
         tensors[i]->view.strides = tensors[i]->strides;
     }

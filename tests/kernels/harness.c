@@ -23,18 +23,23 @@ static void print_warning(void *user, dsajit_log_level level, const char *messag
         print_message("dsajit: %s\n", message);
 }
 
+int harness_open_with(const dsajit_options *options)
+{
+    dsajit_error error;
+    if (dsajit_open(options, &context, &error) || device_open(context, &device, &error)) {
+        print_error("%s\n", error.message);
+        return -1;
+    }
+    return 0;
+}
+
 int harness_open(void **state)
 {
     (void)state;
     dsajit_options options = DSAJIT_OPTIONS_DEFAULT;
     options.device = DSAJIT_DEVICE_EMULATOR;
     options.log = print_warning;
-    dsajit_error error;
-    if (dsajit_open(&options, &context, &error) || device_open(context, &device, &error)) {
-        print_error("%s\n", error.message);
-        return -1;
-    }
-    return 0;
+    return harness_open_with(&options);
 }
 
 int harness_close(void **state)
@@ -102,6 +107,16 @@ static size_t span(const struct tensor *tensor, size_t offset)
         last += (tensor->shape[i] - 1) * tensor->strides[i];
     }
     return offset + (size_t)(last + 1) * tensor->view.dtype.bits / 8;
+}
+
+void call_list_tensors(struct call *call, struct tensor *tensors[CALL_TENSORS])
+{
+    tensors[0] = &call->q;
+    tensors[1] = &call->kv;
+    tensors[2] = &call->indptr;
+    tensors[3] = &call->indices;
+    tensors[4] = &call->out;
+    tensors[5] = &call->lse;
 }
 
 static void prepare_query(struct call *call, const struct problem *problem,
@@ -229,11 +244,13 @@ static void gather_output(const struct call *call, const struct problem *problem
             fail_msg("byte %zu of out's memory lies in a gap and was written", i);
 }
 
-void call_finish(struct call *call, const struct problem *problem, const struct layout *layout,
-                 struct result *result)
+void call_run(struct call *call, const struct problem *problem, const struct layout *layout,
+              struct result *result)
 {
     const size_t rows = (size_t)(problem->tokens * problem->heads);
     dsajit_error error = {0};
+    assert_ok(dsajit_sparse_mla_forward(context, &call->arguments, NULL, &error), &error);
+    assert_ok(device_synchronize(&device, &error), &error);
     uint8_t *bytes = allocate(call->out_size);
     assert_ok(device_download(&device, bytes, call->memory[4], call->out_size, &error), &error);
     *result = (struct result){.out = allocate(rows * DSAJIT_KV_LORA_RANK * sizeof *result->out)};
@@ -249,18 +266,15 @@ void call_finish(struct call *call, const struct problem *problem, const struct 
 
 void call_free(struct call *call)
 {
-    for (size_t i = 0; i < sizeof call->memory / sizeof *call->memory; i++)
+    for (size_t i = 0; i < CALL_TENSORS; i++)
         device_free(&device, call->memory[i]);
 }
 
 void harness_run(const struct problem *problem, const struct layout *layout, struct result *result)
 {
     struct call call;
-    dsajit_error error = {0};
     call_prepare(&call, problem, layout);
-    assert_ok(dsajit_sparse_mla_forward(context, &call.arguments, NULL, &error), &error);
-    assert_ok(device_synchronize(&device, &error), &error);
-    call_finish(&call, problem, layout, result);
+    call_run(&call, problem, layout, result);
     call_free(&call);
 }
 

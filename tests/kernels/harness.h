@@ -10,6 +10,8 @@
 
 /* One context on the emulator for all tests of a program: cmocka group fixtures. */
 int harness_open(void **state);
+/* With options of the test's own; NULL members of `options` stay the defaults. */
+int harness_open_with(const dsajit_options *options);
 int harness_close(void **state);
 dsajit_context *harness_context(void);
 const struct device *harness_device(void);
@@ -42,16 +44,19 @@ void result_free(struct result *result);
 struct call {
     struct tensor q, kv, indptr, indices, out, lse;
     dsajit_sparse_mla_arguments arguments;
-    void *memory[6];
+    void *memory[6]; /* q, kv, indptr, indices, out, lse */
     size_t out_size; /* bytes of out's allocation */
 };
+enum { CALL_TENSORS = 6 };
+/* In the order of `memory`. */
+void call_list_tensors(struct call *call, struct tensor *tensors[CALL_TENSORS]);
 void call_prepare(struct call *call, const struct problem *problem, const struct layout *layout);
-/* Gathers the result and checks out's gaps. */
-void call_finish(struct call *call, const struct problem *problem, const struct layout *layout,
-                 struct result *result);
+/* Forward and synchronise; gathers the result and checks out's gaps. */
+void call_run(struct call *call, const struct problem *problem, const struct layout *layout,
+              struct result *result);
 void call_free(struct call *call);
 
-/* All of it: prepare, forward, synchronise, finish. */
+/* All of it: prepare, run, free. */
 void harness_run(const struct problem *problem, const struct layout *layout, struct result *result);
 
 /* Rows of given lengths with random slots; `invalid` as in struct problem_shape. */

@@ -32,14 +32,19 @@ static int close_with_problem(void **state)
     return harness_close(state);
 }
 
+static void compare_with_plain(const struct result *result)
+{
+    assert_memory_equal(result->out, plain.out,
+                        sizeof *plain.out * TOKENS * HEADS * DSAJIT_KV_LORA_RANK);
+    assert_memory_equal(result->lse, plain.lse, sizeof *plain.lse * TOKENS * HEADS);
+}
+
 static void assert_same_bits(struct layout layout)
 {
     struct result result;
     layout.return_lse = true;
     harness_run(&problem, &layout, &result);
-    assert_memory_equal(result.out, plain.out,
-                        TOKENS * HEADS * DSAJIT_KV_LORA_RANK * sizeof *plain.out);
-    assert_memory_equal(result.lse, plain.lse, TOKENS * HEADS * sizeof *plain.lse);
+    compare_with_plain(&result);
     result_free(&result);
 }
 
@@ -123,18 +128,13 @@ static void strides_that_are_null(void **state)
     struct call call;
     struct result result;
     const struct layout layout = {.return_lse = true};
-    dsajit_error error = {0};
     call_prepare(&call, &problem, &layout);
-    struct tensor *const tensors[] = {&call.q,       &call.kv,  &call.indptr,
-                                      &call.indices, &call.out, &call.lse};
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+    struct tensor *tensors[CALL_TENSORS];
+    call_list_tensors(&call, tensors);
+    for (size_t i = 0; i < CALL_TENSORS; i++)
         tensors[i]->view.strides = NULL;
-    assert_ok(dsajit_sparse_mla_forward(harness_context(), &call.arguments, NULL, &error), &error);
-    assert_ok(device_synchronize(harness_device(), &error), &error);
-    call_finish(&call, &problem, &layout, &result);
-    assert_memory_equal(result.out, plain.out,
-                        TOKENS * HEADS * DSAJIT_KV_LORA_RANK * sizeof *plain.out);
-    assert_memory_equal(result.lse, plain.lse, TOKENS * HEADS * sizeof *plain.lse);
+    call_run(&call, &problem, &layout, &result);
+    compare_with_plain(&result);
     result_free(&result);
     call_free(&call);
 }
@@ -153,12 +153,9 @@ static void broadcast_index_tensors(void **state)
     struct call call;
     struct result result;
     const struct layout layout = {.return_lse = true};
-    dsajit_error error = {0};
     call_prepare(&call, &repeated, &layout);
     call.indices.strides[0] = 0;
-    assert_ok(dsajit_sparse_mla_forward(harness_context(), &call.arguments, NULL, &error), &error);
-    assert_ok(device_synchronize(harness_device(), &error), &error);
-    call_finish(&call, &repeated, &layout, &result);
+    call_run(&call, &repeated, &layout, &result);
     assert_right(&repeated, &result);
     result_free(&result);
     call_free(&call);
@@ -166,9 +163,7 @@ static void broadcast_index_tensors(void **state)
     /* All bounds the same: every row is empty. */
     call_prepare(&call, &repeated, &layout);
     call.indptr.strides[0] = 0;
-    assert_ok(dsajit_sparse_mla_forward(harness_context(), &call.arguments, NULL, &error), &error);
-    assert_ok(device_synchronize(harness_device(), &error), &error);
-    call_finish(&call, &repeated, &layout, &result);
+    call_run(&call, &repeated, &layout, &result);
     int64_t empty[] = {0, 0, 0};
     repeated.indptr = empty;
     assert_right(&repeated, &result);
@@ -220,12 +215,9 @@ static void no_indices_and_null_data(void **state)
     struct call call;
     struct result result;
     const struct layout layout = {.return_lse = true};
-    dsajit_error error = {0};
     call_prepare(&call, &empty, &layout);
     call.indices.view.data = NULL;
-    assert_ok(dsajit_sparse_mla_forward(harness_context(), &call.arguments, NULL, &error), &error);
-    assert_ok(device_synchronize(harness_device(), &error), &error);
-    call_finish(&call, &empty, &layout, &result);
+    call_run(&call, &empty, &layout, &result);
     assert_right(&empty, &result);
     result_free(&result);
     call_free(&call);

@@ -111,7 +111,7 @@ static void records_have_the_scales_of_the_writers_rule(void **state)
         assert_true(record_scale(record, 1) == 0x1p-13F);
         assert_int_equal(record[0], tiles[i].byte);
         record_read(record, read);
-        assert_true(fabs(read[0] - tiles[i].value) <= fabs(tiles[i].value) / 16);
+        assert_true(fabs(read[0] - tiles[i].value) <= fabsf(tiles[i].value) / 16);
     }
 }
 
@@ -220,9 +220,9 @@ static void a_random_problem_depends_on_its_seed_alone(void **state)
     assert_int_equal(problem_create_random(&shape, &b, &error), DSAJIT_OK);
     shape.seed = 8;
     assert_int_equal(problem_create_random(&shape, &c, &error), DSAJIT_OK);
-    const size_t q_size = 2 * 3 * RECORD_KEY_SIZE * sizeof *a.q;
+    const size_t q_size = sizeof *a.q * 2 * 3 * RECORD_KEY_SIZE;
     assert_memory_equal(a.q, b.q, q_size);
-    assert_memory_equal(a.kv, b.kv, 20 * DSAJIT_RECORD_BYTES);
+    assert_memory_equal(a.kv, b.kv, (size_t)20 * DSAJIT_RECORD_BYTES);
     assert_memory_equal(a.indices, b.indices, 100 * sizeof *a.indices);
     assert_memory_not_equal(a.q, c.q, q_size);
     int masked = 0;

@@ -74,7 +74,7 @@ static void every_negative_entry_is_masked(void **state)
     struct problem problem;
     harness_make_problem(&problem, HEADS, 1, lengths, SLOTS, 0, DSAJIT_SCALE_POW2);
     problem.has_invalid = true;
-    for (int i = 0; i < 6; i++)
+    for (size_t i = 0; i < 6; i++)
         problem.indices[13 * i] = negative[i];
     assert_runs_right(&problem, &with_lse);
     problem.indices[5] = INT64_MIN;
@@ -98,7 +98,7 @@ static void masked_entries_never_let_data_in(void **state)
     struct problem problem;
     harness_make_problem(&problem, HEADS, 4, lengths, SLOTS, 0.4, DSAJIT_SCALE_POW2);
     fill_with_nan(problem.kv);
-    fill_with_nan(problem.kv + (SLOTS - 1) * DSAJIT_RECORD_BYTES);
+    fill_with_nan(problem.kv + (size_t)(SLOTS - 1) * DSAJIT_RECORD_BYTES);
     for (int64_t i = 0; i < problem.index_count; i++)
         if (problem.indices[i] == 0 || problem.indices[i] == SLOTS - 1)
             problem.indices[i] = -1;

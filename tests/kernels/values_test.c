@@ -67,8 +67,8 @@ static void two_equal_keys_give_their_latent_and_one_ln_2_more(void **state)
     struct problem problem;
     struct result result;
     harness_make_problem(&problem, HEADS, 1, lengths, 10, 0, DSAJIT_SCALE_POW2);
-    memcpy(problem.kv + 3 * DSAJIT_RECORD_BYTES, problem.kv + 8 * DSAJIT_RECORD_BYTES,
-           DSAJIT_RECORD_BYTES);
+    memcpy(problem.kv + (size_t)3 * DSAJIT_RECORD_BYTES,
+           problem.kv + (size_t)8 * DSAJIT_RECORD_BYTES, DSAJIT_RECORD_BYTES);
     problem.indices[0] = 3;
     problem.indices[1] = 8;
     harness_run(&problem, &with_lse, &result);
@@ -123,7 +123,7 @@ static void any_scale_is_multiplied_in_f32_and_rounded_to_bf16(void **state)
     struct problem problem;
     struct result result;
     harness_make_problem(&problem, 1, SLOTS, lengths, SLOTS, 0, DSAJIT_SCALE_ANY);
-    memset(problem.q, 0, SLOTS * RECORD_KEY_SIZE * sizeof *problem.q);
+    memset(problem.q, 0, sizeof *problem.q * SLOTS * RECORD_KEY_SIZE);
     for (int slot = 0; slot < SLOTS; slot++) {
         uint8_t *record = problem.kv + (int64_t)slot * DSAJIT_RECORD_BYTES;
         problem.indices[slot] = slot;
@@ -153,7 +153,7 @@ static void the_output_does_not_depend_on_return_lse(void **state)
         harness_run(&problem, &with_lse, &with);
         harness_run(&problem, &(struct layout){0}, &without);
         assert_memory_equal(with.out, without.out,
-                            4 * HEADS * DSAJIT_KV_LORA_RANK * sizeof *with.out);
+                            sizeof *with.out * 4 * HEADS * DSAJIT_KV_LORA_RANK);
         result_free(&with);
         result_free(&without);
         problem_free(&problem);
@@ -169,8 +169,8 @@ static void the_same_call_gives_the_same_bits_again(void **state)
     harness_make_problem(&problem, HEADS, 3, lengths, 200, 0.2, DSAJIT_SCALE_POW2);
     harness_run(&problem, &with_lse, &first);
     harness_run(&problem, &with_lse, &second);
-    assert_memory_equal(first.out, second.out, 3 * HEADS * DSAJIT_KV_LORA_RANK * sizeof *first.out);
-    assert_memory_equal(first.lse, second.lse, 3 * HEADS * sizeof *first.lse);
+    assert_memory_equal(first.out, second.out, sizeof *first.out * 3 * HEADS * DSAJIT_KV_LORA_RANK);
+    assert_memory_equal(first.lse, second.lse, sizeof *first.lse * 3 * HEADS);
     result_free(&first);
     result_free(&second);
     problem_free(&problem);
@@ -219,8 +219,8 @@ static void records_with_scales_over_the_whole_range(void **state)
     harness_make_problem(&problem, HEADS, 2, lengths, 200, 0, DSAJIT_SCALE_POW2);
     problem.softmax_scale = 1e-3;
     for (int64_t slot = 0; slot < 200; slot++)
-        for (int tile = 0; tile < RECORD_SCALES; tile++)
-            record_set_scale(problem.kv + slot * DSAJIT_RECORD_BYTES, tile,
+        for (int64_t tile = 0; tile < RECORD_SCALES; tile++)
+            record_set_scale(problem.kv + slot * DSAJIT_RECORD_BYTES, (size_t)tile,
                              ldexpf(1, -13 + (int)((7 * slot + 5 * tile) % 21)));
     assert_runs_right(&problem, &with_lse);
     problem_free(&problem);
@@ -234,7 +234,7 @@ static void zeroed_records_give_zero_and_the_logarithm_of_their_number(void **st
     struct problem problem;
     struct result result;
     harness_make_problem(&problem, HEADS, 2, lengths, 10, 0, DSAJIT_SCALE_POW2);
-    memset(problem.kv, 0, 10 * DSAJIT_RECORD_BYTES);
+    memset(problem.kv, 0, (size_t)10 * DSAJIT_RECORD_BYTES);
     for (int format = DSAJIT_SCALE_POW2; format <= DSAJIT_SCALE_ANY; format++) {
         harness_run(&problem,
                     &(struct layout){.return_lse = true, .scale = (dsajit_scale_format)format},
@@ -242,7 +242,7 @@ static void zeroed_records_give_zero_and_the_logarithm_of_their_number(void **st
         for (int i = 0; i < 2 * HEADS * DSAJIT_KV_LORA_RANK; i++)
             assert_true(bf16_to_double(result.out[i]) == 0);
         for (int row = 0; row < 2 * HEADS; row++)
-            assert_true(fabs(result.lse[row] - log((double)lengths[row / HEADS])) < 1e-5);
+            assert_true(fabs(result.lse[row] - log(row < HEADS ? 100 : 1)) < 1e-5);
         result_free(&result);
     }
     problem_free(&problem);

@@ -82,19 +82,20 @@ static char entry_path[4096];
 
 static int find_entry(const char *path, const struct stat *about, int kind, struct FTW *place)
 {
+    (void)about;
     (void)place;
     const char *dot = strrchr(path, '.');
     if (kind != FTW_F || !dot || strcmp(dot, ".dsajit") != 0)
         return 0;
-    FILE *file = fopen(path, "rb");
-    char *bytes = malloc((size_t)about->st_size);
-    if (!file || !bytes || fread(bytes, 1, (size_t)about->st_size, file) != (size_t)about->st_size)
-        return -1;
+    static char bytes[1 << 20];
     static const char name[] = "sparse_mla/gfx950/heads=3,";
-    if (memmem(bytes, (size_t)about->st_size, name, sizeof name - 1))
-        snprintf(entry_path, sizeof entry_path, "%s", path);
-    free(bytes);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return -1;
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
+    if (memmem(bytes, size, name, sizeof name - 1))
+        snprintf(entry_path, sizeof entry_path, "%s", path);
     return 0;
 }
 

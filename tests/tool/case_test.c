@@ -287,10 +287,10 @@ static void index_files_may_hold_64_bits(void **state)
 {
     (void)state;
     int64_t wide[320];
-    char *narrow = read_result("case", "kv_indices.i32.bin", 320 * 4);
-    for (int i = 0; i < 320; i++) {
+    char *narrow = read_result("case", "kv_indices.i32.bin", sizeof(int32_t) * 320);
+    for (size_t i = 0; i < 320; i++) {
         int32_t value;
-        memcpy(&value, narrow + 4 * i, sizeof value);
+        memcpy(&value, narrow + sizeof value * i, sizeof value);
         wide[i] = value;
     }
     free(narrow);

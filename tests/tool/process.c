@@ -14,8 +14,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-extern char **environ;
-
 enum { WORDS_MAX = 64, VARIABLES_MAX = 256 };
 
 const char *state_path(const char *name)
@@ -41,11 +39,11 @@ static char *read_file(const char *path)
 }
 
 /* Variables of `more` come first: getenv finds the first of a name. */
-static void join_environment(char *all[VARIABLES_MAX], const char *const *more)
+static void join_environment(const char *all[VARIABLES_MAX], const char *const *more)
 {
     size_t count = 0;
     for (; more && *more; more++)
-        all[count++] = (char *)(uintptr_t)*more;
+        all[count++] = *more;
     for (char **variable = environ; *variable && count + 1 < VARIABLES_MAX; variable++) {
         bool replaced = false;
         for (size_t i = 0; i < count && !replaced; i++)
@@ -73,7 +71,8 @@ void process_run(struct process *process, const char *const *environment, const 
                  ...)
 {
     char text[8192], out[4096], err[4096];
-    char *words[WORDS_MAX], *variables[VARIABLES_MAX];
+    char *words[WORDS_MAX];
+    const char *variables[VARIABLES_MAX];
     va_list list;
     va_start(list, arguments);
     vsnprintf(text, sizeof text, arguments, list);
@@ -88,7 +87,8 @@ void process_run(struct process *process, const char *const *environment, const 
     posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     pid_t pid;
-    assert_int_equal(posix_spawn(&pid, words[0], &actions, NULL, words, variables), 0);
+    assert_int_equal(posix_spawn(&pid, words[0], &actions, NULL, words, (char *const *)variables),
+                     0);
     posix_spawn_file_actions_destroy(&actions);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
