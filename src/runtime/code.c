@@ -185,16 +185,20 @@ dsajit_status code_obtain(dsajit_context *context, const struct code_request *re
             status = compile_once(context, request, &key, &source, code, error);
         }
     }
-    if (status) {
-        code_free(code);
+    bool broke_seal = !status && code->info.origin == DSAJIT_ORIGIN_COMPILED &&
+                      atomic_load(&context->seal_mode) == DSAJIT_SEAL_WARN;
+    if (status || broke_seal) {
         struct bytes name = {0};
         variant_format(request->variant, &name);
-        error_prefix(error, status, "%s", bytes_text(&name));
+        if (broke_seal)
+            log_message(&context->log, DSAJIT_LOG_WARNING, "compiled after the seal: %s",
+                        bytes_text(&name));
+        else
+            error_prefix(error, status, "%s", bytes_text(&name));
         bytes_free(&name);
-    } else if (code->info.origin == DSAJIT_ORIGIN_COMPILED &&
-               atomic_load(&context->seal_mode) == DSAJIT_SEAL_WARN) {
-        log_message(&context->log, DSAJIT_LOG_WARNING, "compiled after the seal: %s", code->symbol);
     }
+    if (status)
+        code_free(code);
     bytes_free(&source);
     cache_key_free(&key);
     return status;

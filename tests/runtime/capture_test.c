@@ -277,6 +277,44 @@ static void assert_warm_lists_what_is_missing_without_a_hip_call(void **state)
     finish(&problem, &call);
 }
 
+/* R5, R6: when warmup returns, kernels are loaded, launched once and waited for. */
+static void a_resident_warmup_leaves_nothing_for_the_first_call(void **state)
+{
+    (void)state;
+    dsajit_plan *plan;
+    dsajit_error error = {0};
+    dsajit_warm_report report;
+    dsajit_warm_options options = DSAJIT_WARM_OPTIONS_DEFAULT;
+    options.level = DSAJIT_WARM_RESIDENT;
+    assert_int_equal(dsajit_plan_create(&plan, NULL), DSAJIT_OK);
+    assert_int_equal(
+        dsajit_plan_add(plan, "sparse_mla/gfx950/heads=4,has_invalid=0,index=i32,scale=pow2", NULL),
+        DSAJIT_OK);
+    reset_counts();
+    assert_ok(dsajit_warmup(harness_context(), plan, &options, &report, &error), &error);
+    assert_int_equal(count_calls("hipModuleLoadData"), 2);
+    assert_int_equal(count_calls("hipModuleLaunchKernel"), 2);
+    assert_true(count_calls("hipDeviceSynchronize") >= 1);
+    assert_true(report.results[0].resident_ms > 0);
+    dsajit_warm_report_free(&report);
+    assert_ok(dsajit_assert_warm(harness_context(), plan, 0, NULL, &error), &error);
+    dsajit_plan_free(plan);
+
+    const struct layout layout = {.return_lse = true};
+    struct problem problem;
+    struct call call;
+    prepare(&problem, &call, &layout);
+    hipStream_t stream = create_stream();
+    begin_capture(stream);
+    reset_counts();
+    assert_ok(dsajit_sparse_mla_forward(harness_context(), &call.arguments, stream, &error),
+              &error);
+    assert_int_equal(count_calls(NULL), 1);
+    end_capture(stream);
+    assert_int_equal(hipStreamDestroy(stream), hipSuccess);
+    finish(&problem, &call);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_counting, harness_close)
@@ -287,6 +325,7 @@ int main(void)
         TEST(what_was_warmed_on_one_stream_is_captured_on_another),
         TEST(a_cold_call_elsewhere_leaves_an_open_capture_alone),
         TEST(a_graph_replays_right_on_new_contents_of_its_buffers),
+        TEST(a_resident_warmup_leaves_nothing_for_the_first_call),
         TEST(assert_warm_lists_what_is_missing_without_a_hip_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
