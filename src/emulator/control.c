@@ -112,7 +112,7 @@ static bool execute_s_call_b64(struct wave *wave, const struct instruction *inst
 
 #define BRANCH_ROW(name)                                                                           \
     {                                                                                              \
-#name, "s:lbl", execute_##name, OPCODE_BRANCH | OPCODE_ENDS_BLOCK                          \
+#name, "s:lbl", execute_##name, OPCODE_BRANCH                                              \
     }
 
 static const struct opcode rows[] = {
@@ -123,16 +123,16 @@ static const struct opcode rows[] = {
     BRANCH_ROW(s_cbranch_vccnz),
     BRANCH_ROW(s_cbranch_execz),
     BRANCH_ROW(s_cbranch_execnz),
-    {"s_call_b64", "d:b64 s:lbl", execute_s_call_b64, OPCODE_BRANCH | OPCODE_ENDS_BLOCK},
+    {"s_call_b64", "d:b64 s:lbl", execute_s_call_b64, OPCODE_BRANCH},
     {"s_getpc_b64", "d:b64", execute_s_getpc_b64, 0},
-    {"s_setpc_b64", "s:b64", execute_s_setpc_b64, OPCODE_ENDS_BLOCK},
-    {"s_swappc_b64", "d:b64 s:b64", execute_s_swappc_b64, OPCODE_ENDS_BLOCK},
+    {"s_setpc_b64", "s:b64", execute_s_setpc_b64, 0},
+    {"s_swappc_b64", "d:b64 s:b64", execute_s_swappc_b64, 0},
 
-    {"s_barrier", "", execute_barrier, OPCODE_ENDS_BLOCK},
-    {"s_endpgm", "[s:lbl]", execute_end, OPCODE_ENDS_BLOCK},
-    {"s_endpgm_saved", "", execute_end, OPCODE_ENDS_BLOCK},
-    {"s_trap", "s:lbl", execute_trap, OPCODE_ENDS_BLOCK},
-    {"s_sethalt", "s:lbl", execute_halt, OPCODE_ENDS_BLOCK},
+    {"s_barrier", "", execute_barrier, 0},
+    {"s_endpgm", "[s:lbl]", execute_end, 0},
+    {"s_endpgm_saved", "", execute_end, 0},
+    {"s_trap", "s:lbl", execute_trap, 0},
+    {"s_sethalt", "s:lbl", execute_halt, 0},
     {"s_waitcnt", "[s:lbl]", execute_waitcnt, 0},
 
     /* Hints and signals to what is not there: timing, caches, the host's message handler. */

@@ -38,7 +38,7 @@ static void set_defaults(struct instruction *instruction)
     instruction->target = TARGET_NONE;
     instruction->row_mask = instruction->bank_mask = 0xf;
     instruction->dst_sel = instruction->src0_sel = instruction->src1_sel = SDWA_DWORD;
-    instruction->waitcnt_vm = instruction->waitcnt_lgkm = instruction->waitcnt_exp = 0xff;
+    instruction->waitcnt_vm = instruction->waitcnt_lgkm = 0xff;
     if (instruction->opcode->flags & OPCODE_PACKED)
         instruction->op_sel_hi = 0x7;
 }
@@ -105,8 +105,8 @@ static const char *convert_operands(struct instruction *instruction,
         return defect_row;
     if (count < signature.required || count > signature.count)
         return defect_count;
-    bool is_scalar = instruction->opcode->mnemonic[0] == 's' &&
-                     instruction->opcode->mnemonic[1] == '_';
+    bool is_scalar =
+        instruction->opcode->mnemonic[0] == 's' && instruction->opcode->mnemonic[1] == '_';
     unsigned absent_in_front = signature.tokens[0].optional ? signature.count - count : 0;
     instruction->source0 = (uint8_t)count;
     for (unsigned i = 0; i < count; ++i) {
@@ -114,8 +114,6 @@ static const char *convert_operands(struct instruction *instruction,
         if (!parse_convert_operand(&parsed[i], token, &instruction->operands[i]) ||
             (is_scalar && instruction->operands[i].kind == OPERAND_VECTOR))
             return defect_misfit;
-        if (instruction->operands[i].kind == OPERAND_NONE)
-            instruction->off = true;
         if (instruction->operands[i].kind == OPERAND_LABEL)
             instruction->immediate = (int32_t)(uint32_t)instruction->operands[i].value;
         if (token->access == ACCESS_READ && i < instruction->source0)

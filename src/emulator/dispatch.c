@@ -102,8 +102,7 @@ static dsajit_status check(const struct dispatch *dispatch, dsajit_error *error)
     for (unsigned i = 0; i < 3; ++i) {
         if (__builtin_mul_overflow(workgroups, dispatch->grid[i], &workgroups))
             return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "kernel %s: a grid of %ux%ux%u",
-                             kernel->name, dispatch->grid[0], dispatch->grid[1],
-                             dispatch->grid[2]);
+                             kernel->name, dispatch->grid[0], dispatch->grid[1], dispatch->grid[2]);
         if (dispatch->block[i] == 0 || dispatch->block[i] > WORKGROUP_THREADS_MAX)
             return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "kernel %s: a block of %ux%ux%u",
                              kernel->name, dispatch->block[0], dispatch->block[1],

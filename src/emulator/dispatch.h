@@ -15,7 +15,7 @@ struct kernel_argument {
 
 struct kernel {
     char *name;
-    uint32_t entry; /* index of its first instruction, where a preload's prologue is */
+    uint32_t entry;           /* index of its first instruction, where a preload's prologue is */
     uint32_t workgroup_limit; /* most threads in a workgroup */
     uint32_t lds_size, scratch_size, kernarg_size;
     uint32_t rsrc1, rsrc2, rsrc3;

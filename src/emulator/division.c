@@ -335,8 +335,8 @@ DEFINE_EXECUTE(v_trig_preop_f64, alu_run_f64, v_trig_preop_f64_lanes, 2, SOURCES
 static const struct opcode rows[] = {
     OPCODE_ROW(v_div_scale_f32, "d:f32 d:b64 s:f32 s:f32 s:f32", 0)
     OPCODE_ROW(v_div_scale_f64, "d:f64 d:b64 s:f64 s:f64 s:f64", 0)
-    OPCODE_ROW(v_div_fmas_f32, "d:f32 s:f32 s:f32 s:f32", OPCODE_RAW_REGISTERS)
-    OPCODE_ROW(v_div_fmas_f64, "d:f64 s:f64 s:f64 s:f64", OPCODE_RAW_REGISTERS)
+    OPCODE_ROW(v_div_fmas_f32, "d:f32 s:f32 s:f32 s:f32", 0)
+    OPCODE_ROW(v_div_fmas_f64, "d:f64 s:f64 s:f64 s:f64", 0)
     OPCODE_ROW(v_div_fixup_f32, "d:f32 s:f32 s:f32 s:f32", 0)
     OPCODE_ROW(v_div_fixup_f64, "d:f64 s:f64 s:f64 s:f64", 0)
     OPCODE_ROW(v_div_fixup_f16, "d:f16 s:f16 s:f16 s:f16", OPCODE_KEEPS_HALF)

@@ -25,8 +25,8 @@ void fault_make_end(struct instruction *instruction, const struct program *progr
 }
 
 /* Only the first fault is kept: those that follow are often its consequences. */
-static bool record(struct workgroup *workgroup, const char *where, const char *format,
-                   va_list arguments)
+__attribute__((format(printf, 3, 0))) static bool
+record(struct workgroup *workgroup, const char *where, const char *format, va_list arguments)
 {
     struct grid *grid = workgroup->grid;
     char message[sizeof grid->error.message];

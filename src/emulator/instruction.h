@@ -154,12 +154,11 @@ struct instruction {
     uint8_t dst_sel, dst_unused, src0_sel, src1_sel;
     int32_t offset0, offset1;         /* memory: "offset:"/"offset0:"; "offset1:"; the 16 bits that
                                          ds_swizzle's "offset:swizzle(...)" stands for */
-    bool glc, slc, dlc, sc0, sc1, nt; /* memory; sc0 on an atomic returns the value before */
-    bool offen, idxen, lds, gds, off; /* buffer addressing; "lds" modifier; "off" address */
-    bool has_scale;                   /* v_mfma_scale: the last two operands are scales */
+    bool sc0;                         /* memory; on an atomic: returns the value before */
+    bool offen, idxen, lds, gds;      /* buffer addressing; loads to LDS; the global data share */
     uint8_t cbsz, abid, blgp;         /* MFMA: formats or broadcasts, as the opcode reads them */
-    uint8_t waitcnt_vm, waitcnt_lgkm, waitcnt_exp; /* s_waitcnt; 0xff: not named, no wait */
-    int32_t immediate; /* s_nop, s_setprio, s_sendmsg, s_movk… and the like */
+    uint8_t waitcnt_vm, waitcnt_lgkm; /* s_waitcnt; 0xff: not named, no wait */
+    int32_t immediate;                /* s_nop, s_setprio, s_sendmsg, s_movk… and the like */
 };
 
 /* Runs one instruction for one wave. Returns false after wave_fault(). */
@@ -172,12 +171,10 @@ enum opcode_flags {
     OPCODE_LDS = 1 << 2,
     OPCODE_SCALAR_MEMORY = 1 << 3,
     OPCODE_MATRIX = 1 << 4,
-    OPCODE_PACKED = 1 << 5,        /* op_sel_hi defaults to ones: v_pk_*, v_dot*, v_mfma_scale_* */
-    OPCODE_ENDS_BLOCK = 1 << 6,    /* branch, end or barrier: the wave's loop looks at its state */
-    OPCODE_RAW_REGISTERS = 1 << 7, /* reads or writes registers that no operand names */
+    OPCODE_PACKED = 1 << 5, /* op_sel_hi defaults to ones: v_pk_*, v_dot*, v_mfma_scale_* */
     /* 16-bit result: the other half of the register stays (v_mad_f16, v_fma_f16, v_div_fixup_f16,
        v_mad_i16, v_mad_u16). Without the flag an operation hands wave_result a zero upper half. */
-    OPCODE_KEEPS_HALF = 1 << 8,
+    OPCODE_KEEPS_HALF = 1 << 6,
     OPCODE_VARIANT_SHIFT = 16 /* the upper half is the table's own: which of a family this row is */
 };
 
@@ -201,38 +198,36 @@ struct opcode_table {
     size_t count;
 };
 
-/* Each file's table; decode.c searches their union. */
-extern const struct opcode_table opcodes_scalar_unary;   /* scalar_unary.c: SOP1 */
-extern const struct opcode_table opcodes_scalar_binary;  /* scalar_binary.c: SOP2, and SOPK like it */
-extern const struct opcode_table opcodes_scalar_compare; /* scalar_compare.c: SOPC, and SOPK like it */
-extern const struct opcode_table opcodes_scalar_special; /* scalar_special.c: EXEC, M0, hwreg */
-extern const struct opcode_table opcodes_control; /* control.c: SOPP: branches, barriers, waits */
-extern const struct opcode_table opcodes_scalar_memory;  /* scalar_memory.c */
-extern const struct opcode_table opcodes_vector_integer; /* vector_integer.c */
-extern const struct opcode_table opcodes_vector_integer16; /* vector_integer16.c: 16 bits */
-extern const struct opcode_table opcodes_vector_bytes;     /* vector_bytes.c: SAD, perm, lerp */
-extern const struct opcode_table opcodes_vector_float;     /* vector_float.c: f32 */
-extern const struct opcode_table opcodes_vector_float16;   /* vector_float16.c: f16, fma_mix */
-extern const struct opcode_table opcodes_vector_float64;   /* vector_float64.c: f64 */
-extern const struct opcode_table opcodes_vector_packed;    /* vector_packed.c: v_pk_* */
-extern const struct opcode_table opcodes_transcendental;   /* transcendental.c: rcp, exp, sin… */
-extern const struct opcode_table opcodes_division;         /* division.c: div_scale, fmas, fixup */
-extern const struct opcode_table
-    opcodes_vector_compare; /* vector_compare.c: v_cmp, v_cmpx, v_cndmask, v_cmp_class */
-extern const struct opcode_table opcodes_vector_convert; /* vector_convert.c: number formats */
-extern const struct opcode_table
-    opcodes_vector_convert_scaled; /* vector_convert_scaled.c: v_cvt_scalef32_* */
-extern const struct opcode_table
-    opcodes_cross_lane; /* cross_lane.c: readlane, permlane, DPP moves, mbcnt */
-extern const struct opcode_table opcodes_matrix; /* matrix.c: MFMA, v_accvgpr_* */
-extern const struct opcode_table opcodes_dot_product; /* dot_product.c: v_dot2_*, v_dot4_*, v_dot8_* */
-extern const struct opcode_table opcodes_lds;          /* lds_operations.c: reads and writes */
-extern const struct opcode_table opcodes_lds_atomic;   /* lds_atomic.c */
-extern const struct opcode_table opcodes_lds_exchange; /* lds_exchange.c: permutes, swizzles */
-extern const struct opcode_table opcodes_vector_memory; /* vector_memory.c: global, flat, scratch */
-extern const struct opcode_table opcodes_vector_atomic; /* vector_atomic.c: global, flat, buffer */
-extern const struct opcode_table opcodes_buffer_memory; /* buffer_memory.c: loads and stores */
+/* Each file's table, named after the file; opcode.c searches their union. */
+extern const struct opcode_table opcodes_scalar_unary;     /* SOP1 */
+extern const struct opcode_table opcodes_scalar_binary;    /* SOP2, and SOPK that compute */
+extern const struct opcode_table opcodes_scalar_compare;   /* SOPC, and SOPK that compare */
+extern const struct opcode_table opcodes_scalar_special;   /* EXEC, M0, hardware registers */
+extern const struct opcode_table opcodes_control;          /* SOPP, calls and jumps */
+extern const struct opcode_table opcodes_scalar_memory;    /* SMEM */
+extern const struct opcode_table opcodes_vector_integer;   /* 32 and 64 bits */
+extern const struct opcode_table opcodes_vector_integer16; /* 16 bits */
+extern const struct opcode_table opcodes_vector_bytes;     /* SAD, perm, lerp */
+extern const struct opcode_table opcodes_vector_float;     /* f32 */
+extern const struct opcode_table opcodes_vector_float16;   /* f16, fma_mix */
+extern const struct opcode_table opcodes_vector_float64;   /* f64 */
+extern const struct opcode_table opcodes_vector_packed;    /* v_pk_* */
+extern const struct opcode_table opcodes_transcendental;   /* rcp, exp, sin… */
+extern const struct opcode_table opcodes_division;         /* div_scale, fmas, fixup */
+extern const struct opcode_table opcodes_vector_compare;   /* v_cmp, v_cmpx, v_cndmask, class */
+extern const struct opcode_table opcodes_vector_convert;   /* number formats */
+extern const struct opcode_table opcodes_vector_convert_scaled; /* v_cvt_scalef32_* */
+extern const struct opcode_table opcodes_cross_lane;  /* readlane, permlane, moves, mbcnt */
+extern const struct opcode_table opcodes_matrix;      /* MFMA, v_accvgpr_* */
+extern const struct opcode_table opcodes_dot_product; /* v_dot2_*, v_dot4_*, v_dot8_* */
+extern const struct opcode_table opcodes_lds;         /* lds_operations.c: reads and writes */
+extern const struct opcode_table opcodes_lds_atomic;
+extern const struct opcode_table opcodes_lds_exchange;  /* permutes, swizzles */
+extern const struct opcode_table opcodes_vector_memory; /* global, flat, scratch */
+extern const struct opcode_table opcodes_vector_atomic; /* global, flat, buffer */
+extern const struct opcode_table opcodes_buffer_memory; /* loads and stores */
 
+/* What a row says in the upper half of its flags. */
 static inline uint32_t opcode_variant(const struct opcode *opcode)
 {
     return opcode->flags >> OPCODE_VARIANT_SHIFT;

@@ -14,6 +14,16 @@ static void set_byte(struct instruction *instruction, size_t field, uint8_t valu
     memcpy((char *)instruction + field, &value, sizeof value);
 }
 
+/* Which caches an access goes through changes nothing here. */
+static bool take_hint(struct scanner *scanner, struct instruction *instruction,
+                      const struct modifier *modifier)
+{
+    (void)scanner;
+    (void)instruction;
+    (void)modifier;
+    return true;
+}
+
 static bool take_flag(struct scanner *scanner, struct instruction *instruction,
                       const struct modifier *modifier)
 {
@@ -207,10 +217,20 @@ static bool take_counter(struct scanner *scanner, struct instruction *instructio
     return true;
 }
 
+/* "expcnt(0)": gfx950 exports nothing, so there is nothing to wait for. */
+static bool take_export_counter(struct scanner *scanner, struct instruction *instruction,
+                                const struct modifier *modifier)
+{
+    (void)instruction;
+    int64_t value;
+    return scanner_take(scanner, "(") &&
+           scanner_integer_within(scanner, 0, modifier->parameter, &value) &&
+           scanner_take(scanner, ")");
+}
+
 void parse_split_waitcnt(struct instruction *instruction, uint32_t simm16)
 {
     instruction->waitcnt_vm = (uint8_t)((simm16 & 0xf) | (simm16 >> 10 & 0x30));
-    instruction->waitcnt_exp = (uint8_t)(simm16 >> 4 & 0x7);
     instruction->waitcnt_lgkm = (uint8_t)(simm16 >> 8 & 0xf);
 }
 
@@ -237,7 +257,7 @@ static const struct modifier modifiers[] = {
     {"offset1", take_offset, FIELD(offset1), 0},
     {"vmcnt", take_counter, FIELD(waitcnt_vm), 63},
     {"lgkmcnt", take_counter, FIELD(waitcnt_lgkm), 15},
-    {"expcnt", take_counter, FIELD(waitcnt_exp), 7},
+    {"expcnt", take_export_counter, 0, 7},
     {"op_sel", take_selections, 0, 0},
     {"op_sel_hi", take_bits, FIELD(op_sel_hi), 0},
     {"neg_lo", take_bits, FIELD(neg_lo), 0},
@@ -270,12 +290,12 @@ static const struct modifier modifiers[] = {
     {"src0_sel", take_select, FIELD(src0_sel), 0},
     {"src1_sel", take_select, FIELD(src1_sel), 0},
     {"dst_unused", take_unused, FIELD(dst_unused), 0},
-    {"glc", take_flag, FIELD(glc), 0},
-    {"slc", take_flag, FIELD(slc), 0},
-    {"dlc", take_flag, FIELD(dlc), 0},
+    {"glc", take_hint, 0, 0},
+    {"slc", take_hint, 0, 0},
+    {"dlc", take_hint, 0, 0},
     {"sc0", take_flag, FIELD(sc0), 0},
-    {"sc1", take_flag, FIELD(sc1), 0},
-    {"nt", take_flag, FIELD(nt), 0},
+    {"sc1", take_hint, 0, 0},
+    {"nt", take_hint, 0, 0},
     {"offen", take_flag, FIELD(offen), 0},
     {"idxen", take_flag, FIELD(idxen), 0},
     {"lds", take_flag, FIELD(lds), 0},

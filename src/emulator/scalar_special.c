@@ -188,11 +188,10 @@ static bool execute_s_setreg(struct wave *wave, const struct instruction *instru
 #define ROW_EXEC(name, new_exec, result) {#name, "d:b64 s:b64", execute_##name, 0},
 
 static const struct opcode rows[] = {
-    EXEC_OPERATIONS(ROW_EXEC){"s_movrels_b32", "d:b32 s:b32", execute_movrels,
-                              OPCODE_RAW_REGISTERS},
-    {"s_movrels_b64", "d:b64 s:b64", execute_movrels, OPCODE_RAW_REGISTERS},
-    {"s_movreld_b32", "d:b32 s:b32", execute_movreld, OPCODE_RAW_REGISTERS},
-    {"s_movreld_b64", "d:b64 s:b64", execute_movreld, OPCODE_RAW_REGISTERS},
+    EXEC_OPERATIONS(ROW_EXEC){"s_movrels_b32", "d:b32 s:b32", execute_movrels, 0},
+    {"s_movrels_b64", "d:b64 s:b64", execute_movrels, 0},
+    {"s_movreld_b32", "d:b32 s:b32", execute_movreld, 0},
+    {"s_movreld_b64", "d:b64 s:b64", execute_movreld, 0},
     {"s_getreg_b32", "d:b32 s:lbl", execute_s_getreg_b32, 0},
     {"s_setreg_b32", "s:lbl s:b32", execute_s_setreg, 0},
     {"s_setreg_imm32_b32", "s:lbl s:lbl", execute_s_setreg, 0},

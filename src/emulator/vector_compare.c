@@ -195,10 +195,10 @@ static bool execute_v_cndmask_b32(struct wave *wave, const struct instruction *i
 #define ROW_COMPARISON(bits, run, suffix, operand, type, load, condition, expression)              \
     OPCODE_ROW(v_cmp_##condition##_##suffix, "d:b64 s:" operand " s:" operand, 0)                  \
     OPCODE_ROW(v_cmpx_##condition##_##suffix, "d:b64 s:" operand " s:" operand,                    \
-               OPCODE_RAW_REGISTERS)
+               0)
 #define ROW_CLASS(suffix, operand)                                                                 \
     OPCODE_ROW(v_cmp_class_##suffix, "d:b64 s:" operand " s:b32", 0)                               \
-    OPCODE_ROW(v_cmpx_class_##suffix, "d:b64 s:" operand " s:b32", OPCODE_RAW_REGISTERS)
+    OPCODE_ROW(v_cmpx_class_##suffix, "d:b64 s:" operand " s:b32", 0)
 
 static const struct opcode rows[] = {
     COMPARISONS(ROW_COMPARISON)
