@@ -76,6 +76,9 @@ static dsajit_status look_up(dsajit_context *context, const struct cache_key *ke
 static void publish(dsajit_context *context, const struct cache_key *key, const struct code *code,
                     const struct compile_result *result)
 {
+    /* Why there is no directory was said when the cache was opened. */
+    if (!cache_directory(context->cache))
+        return;
     struct bytes resources = {0};
     resources_format(&code->info, &resources);
     const struct cache_section sections[] = {
@@ -179,7 +182,12 @@ dsajit_status code_obtain(dsajit_context *context, const struct code_request *re
     struct bytes source = {0};
     dsajit_status status = code_key(context, request->variant, &key, &source, error);
     if (!status) {
-        status = request->recompile ? DSAJIT_ERROR_NOT_FOUND : look_up(context, &key, code, NULL);
+        dsajit_error problem;
+        status =
+            request->recompile ? DSAJIT_ERROR_NOT_FOUND : look_up(context, &key, code, &problem);
+        /* The cache itself tells of entries whose bytes are damaged; this one's content is. */
+        if (status == DSAJIT_ERROR_CORRUPT)
+            log_message(&context->log, DSAJIT_LOG_WARNING, "not used: %s", problem.message);
         if (status) {
             code_free(code);
             status = compile_once(context, request, &key, &source, code, error);
