@@ -158,20 +158,16 @@ static void set_lane(struct lane_memory *memory, unsigned lane, uint8_t *bytes, 
 }
 
 bool lane_memory_locate_lds(struct lane_memory *memory, struct wave *wave,
-                            const struct instruction *instruction, unsigned lane, uint64_t address,
+                            const struct instruction *instruction, unsigned lane, uint32_t address,
                             size_t size, size_t alignment, enum lds_access access)
 {
     char why[MEMORY_WHY_SIZE];
-    if (address > UINT32_MAX)
-        return wave_fault(wave, instruction, (int)lane,
-                          "LDS address 0x%" PRIx64 " is outside the workgroup's %zu bytes", address,
-                          lds_size(wave->lds));
     if (address % alignment != 0)
         return wave_fault(wave, instruction, (int)lane,
-                          "misaligned LDS access: %zu bytes at 0x%" PRIx64
+                          "misaligned LDS access: %zu bytes at 0x%" PRIx32
                           " want an alignment of %zu",
                           size, address, alignment);
-    if (!lds_check(wave->lds, wave->index, (uint32_t)address, size, access, why))
+    if (!lds_check(wave->lds, wave->index, address, size, access, why))
         return wave_fault(wave, instruction, (int)lane, "%s", why);
     set_lane(memory, lane, lds_bytes(wave->lds) + address, size);
     return true;

@@ -62,9 +62,11 @@ static inline size_t lds_alignment(size_t size)
     return size == 12 ? 16 : size;
 }
 
-/* The place of `size` bytes at an LDS address for one lane; false after a fault. */
+/* The place of `size` bytes at an LDS address for one lane; false after a fault. The parts of an
+   address are added in 32 bits: LLVM folds a constant into the immediate even if what is left in
+   the register is negative. */
 bool lane_memory_locate_lds(struct lane_memory *memory, struct wave *wave,
-                            const struct instruction *instruction, unsigned lane, uint64_t address,
+                            const struct instruction *instruction, unsigned lane, uint32_t address,
                             size_t size, size_t alignment, enum lds_access access);
 
 /* As above, in the lane's scratch. */

@@ -69,7 +69,7 @@ static bool count_lanes(struct wave *wave, const struct instruction *instruction
     if (!wave_check_scalar(wave, instruction, SCALAR_M0, 1))
         return false;
     if (exec != 0) {
-        uint64_t at = (uint64_t)wave->scalar[SCALAR_M0] + (uint32_t)instruction->offset0;
+        uint32_t at = wave->scalar[SCALAR_M0] + (uint32_t)instruction->offset0;
         unsigned lane = (unsigned)__builtin_ctzll(exec);
         if (!lane_memory_locate_lds(&memory, wave, instruction, lane, at, sizeof(uint32_t),
                                     sizeof(uint32_t), LDS_ATOMIC))

@@ -12,8 +12,8 @@ bool lds_locate(struct wave *wave, const struct instruction *instruction,
     const uint32_t *addresses = wave_register(wave, address, 0, scratch);
     unsigned lane;
     for (uint64_t rest = wave_exec(wave); next_lane(&rest, &lane);) {
-        uint64_t at = (uint64_t)addresses[lane] + offset;
-        if (!lane_memory_locate_lds(memory, wave, instruction, lane, at, size, alignment, access))
+        if (!lane_memory_locate_lds(memory, wave, instruction, lane, addresses[lane] + offset, size,
+                                    alignment, access))
             return false;
     }
     return true;
@@ -128,7 +128,7 @@ static bool locate_by_lane(struct wave *wave, const struct instruction *instruct
     memory->lanes = 0;
     if (!wave_check_scalar(wave, instruction, SCALAR_M0, 1))
         return false;
-    uint64_t start = (uint64_t)wave->scalar[SCALAR_M0] + (uint32_t)instruction->offset0;
+    uint32_t start = wave->scalar[SCALAR_M0] + (uint32_t)instruction->offset0;
     unsigned lane;
     for (uint64_t rest = wave_exec(wave); next_lane(&rest, &lane);) {
         if (!lane_memory_locate_lds(memory, wave, instruction, lane, start + 4 * lane, 4, 4,

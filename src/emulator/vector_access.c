@@ -163,18 +163,18 @@ static bool locate_in_lds(struct wave *wave, const struct instruction *instructi
 {
     if (!wave_check_scalar(wave, instruction, SCALAR_M0, 1))
         return false;
-    uint64_t start = (uint64_t)wave->scalar[SCALAR_M0] + (uint64_t)(int64_t)instruction->offset0;
+    uint32_t start = wave->scalar[SCALAR_M0] + (uint32_t)instruction->offset0;
     unsigned lane;
     memory->lanes = 0;
     for (uint64_t rest = lanes; next_lane(&rest, &lane);) {
-        uint64_t at = start + lane * size;
+        uint32_t at = start + lane * (uint32_t)size;
         /* Each dword must be aligned, not what they make up. */
         if (!lane_memory_locate_lds(memory, wave, instruction, lane, at, size, sizeof(uint32_t),
                                     LDS_WRITE))
             return false;
         if (item->lds_size == 0)
-            item->lds_address = (uint32_t)at;
-        item->lds_size = (uint32_t)(at + size) - item->lds_address;
+            item->lds_address = at;
+        item->lds_size = at + (uint32_t)size - item->lds_address;
     }
     return true;
 }

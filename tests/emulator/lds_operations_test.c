@@ -188,6 +188,22 @@ static void a_read_may_overwrite_its_own_address(void **state)
     }
 }
 
+/* What LLVM makes of all[127 - t]: -4 * t and offset:508. */
+static void a_negative_address_and_an_offset_meet_in_lds(void **state)
+{
+    (void)state;
+    uint32_t random = 16;
+    struct harness harness;
+    struct wave *wave = start(&harness, "ds_read_b32 v4, v0 offset:508\n", &random);
+    const uint8_t *bytes = fill_lds(&harness, &random);
+    for (unsigned lane = 0; lane < LANES; ++lane)
+        wave->vector[0][lane] = (uint32_t)(-4 * (int32_t)lane);
+    finish(&harness);
+    for (unsigned lane = 0; lane < LANES; ++lane)
+        assert_memory_equal(&wave->vector[4][lane], bytes + 508 - 4 * lane, 4);
+    harness_destroy(&harness);
+}
+
 static void addresses_by_lane_come_from_m0(void **state)
 {
     (void)state;
@@ -327,7 +343,8 @@ static void accesses_outside_the_workgroup_fault(void **state)
         const char *message;
     } cases[] = {
         {LDS_BYTES - 4, "8 bytes at LDS address 0x28000 are outside the workgroup's 163840 bytes"},
-        {UINT32_MAX - 3, "LDS address 0x100000000 is outside the workgroup's 163840 bytes"},
+        {UINT32_MAX - 11,
+         "8 bytes at LDS address 0xfffffff8 are outside the workgroup's 163840 bytes"},
     };
     uint32_t random = 11;
     for (unsigned i = 0; i < 2; ++i) {
@@ -442,6 +459,7 @@ int main(void)
         cmocka_unit_test(pairs_are_read_from_two_offsets),
         cmocka_unit_test(pairs_are_written_to_two_offsets),
         cmocka_unit_test(a_read_may_overwrite_its_own_address),
+        cmocka_unit_test(a_negative_address_and_an_offset_meet_in_lds),
         cmocka_unit_test(addresses_by_lane_come_from_m0),
         cmocka_unit_test(transposing_reads_give_each_lane_a_column),
         cmocka_unit_test(transposing_reads_want_every_lane),
