@@ -11,41 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static void expect_fault(struct harness *h, const char *expected)
-{
-    assert_int_equal(harness_dispatch(h), DSAJIT_ERROR_KERNEL_FAULT);
-    if (!strstr(h->error.message, expected))
-        fail_msg("\"%s\" is not in \"%s\"", expected, h->error.message);
-}
-
-/* One wave of `assembly` faults with `expected`. */
-static void check_fault(const char *assembly, const char *expected)
-{
-    struct harness h;
-    harness_create(&h, assembly);
-    expect_fault(&h, expected);
-    harness_destroy(&h);
-}
-
-static void check_success(const char *assembly)
-{
-    struct harness h;
-    harness_create(&h, assembly);
-    if (harness_dispatch(&h) != DSAJIT_OK)
-        fail_msg("%s", h.error.message);
-    harness_destroy(&h);
-}
-
 /* ---- Branches and jumps ---- */
 
 static void branches_follow_their_conditions(void **state)
 {
     (void)state;
     /* Each s_trap is jumped over, or its branch not taken leads around it. */
-    check_success("s_cmp_eq_u32 0, 0\ns_cbranch_scc1 1\ns_trap 2\ns_cbranch_scc0 1\ns_branch 1\n"
-                  "s_trap 2\ns_mov_b64 vcc, 0\ns_cbranch_vccz 1\ns_trap 2\ns_cbranch_vccnz 1\n"
-                  "s_branch 1\ns_trap 2\ns_cbranch_execnz 1\ns_trap 2\ns_mov_b64 exec, 0\n"
-                  "s_cbranch_execz 1\ns_trap 2\ns_cbranch_execnz 1\ns_branch 1\ns_trap 2\n");
+    harness_check_success(
+        "s_cmp_eq_u32 0, 0\ns_cbranch_scc1 1\ns_trap 2\ns_cbranch_scc0 1\ns_branch 1\n"
+        "s_trap 2\ns_mov_b64 vcc, 0\ns_cbranch_vccz 1\ns_trap 2\ns_cbranch_vccnz 1\n"
+        "s_branch 1\ns_trap 2\ns_cbranch_execnz 1\ns_trap 2\ns_mov_b64 exec, 0\n"
+        "s_cbranch_execz 1\ns_trap 2\ns_cbranch_execnz 1\ns_branch 1\ns_trap 2\n");
 }
 
 static void loops_count(void **state)
@@ -63,10 +39,10 @@ static void loops_count(void **state)
 static void bad_targets_fault_when_taken(void **state)
 {
     (void)state;
-    check_fault("s_branch 100\n",
-                "pc 0x0: s_branch 100: the target is no instruction of this code object");
-    check_fault("s_nop 0\ns_branch 65000\n", "the target is no instruction");
-    check_success("s_cmp_eq_u32 0, 1\ns_cbranch_scc1 100\n");
+    harness_check_fault("s_branch 100\n",
+                        "pc 0x0: s_branch 100: the target is no instruction of this code object");
+    harness_check_fault("s_nop 0\ns_branch 65000\n", "the target is no instruction");
+    harness_check_success("s_cmp_eq_u32 0, 1\ns_cbranch_scc1 100\n");
 }
 
 static void calls_return(void **state)
@@ -85,15 +61,15 @@ static void calls_return(void **state)
     assert_int_equal(harness_wave(&h)->scalar[4], 0x11c);
     assert_int_equal(harness_wave(&h)->scalar[5], 0x7fff);
     harness_destroy(&h);
-    check_fault("s_mov_b64 s[4:5], 2\ns_setpc_b64 s[4:5]\n", "0x2 is no instruction");
+    harness_check_fault("s_mov_b64 s[4:5], 2\ns_setpc_b64 s[4:5]\n", "0x2 is no instruction");
 }
 
 static void what_ends_badly_is_told(void **state)
 {
     (void)state;
-    check_fault("s_trap 2\n", "the kernel trapped");
-    check_fault("s_sethalt 1\n", "the wave halted");
-    check_fault(
+    harness_check_fault("s_trap 2\n", "the kernel trapped");
+    harness_check_fault("s_sethalt 1\n", "the wave halted");
+    harness_check_fault(
         "s_nop 0\ns_mystery_b32 s0, s1\n",
         "kernel test, workgroup (0,0,0), wave 0, pc 0x4: s_mystery_b32 s0, s1: the emulator "
         "does not know this instruction");
@@ -102,7 +78,7 @@ static void what_ends_badly_is_told(void **state)
 static void unreached_unknown_instructions_do_no_harm(void **state)
 {
     (void)state;
-    check_success("s_branch 1\ns_mystery_b32 s0, s1\n");
+    harness_check_success("s_branch 1\ns_mystery_b32 s0, s1\n");
 }
 
 static void running_past_the_end_is_a_fault(void **state)
@@ -113,7 +89,7 @@ static void running_past_the_end_is_a_fault(void **state)
     harness_create(&h, "");
     program_free_instructions(&h.program);
     assert_int_equal(program_decode(&h.program, "0 4 s_nop 0\n", &error), DSAJIT_OK);
-    expect_fault(&h, "pc 0x4: (end of .text): execution ran past the last instruction");
+    harness_expect_fault(&h, "pc 0x4: (end of .text): execution ran past the last instruction");
     harness_destroy(&h);
 }
 
@@ -123,7 +99,7 @@ static void endless_loops_are_stopped(void **state)
     struct harness h;
     harness_create(&h, "s_branch 65535\n");
     h.dispatch.instruction_limit = 100000;
-    expect_fault(&h, "the wave has not ended after");
+    harness_expect_fault(&h, "the wave has not ended after");
     harness_destroy(&h);
 }
 
@@ -175,181 +151,9 @@ static void barrier_that_not_all_reach(void **state)
     harness_create(&h, "v_readfirstlane_b32 s8, v0\ns_cmp_eq_u32 s8, 64\ns_cbranch_scc1 1\n"
                        "s_barrier\n");
     h.dispatch.block[0] = 192;
-    expect_fault(&h,
-                 "kernel test, workgroup (0,0,0): a barrier that not all waves reach: waiting 0 "
-                 "(pc 0xc), 2 (pc 0xc); ended 1 (pc 0x10)");
-    harness_destroy(&h);
-}
-
-/* ---- Memory under way ---- */
-
-static void registers_in_flight_are_not_to_be_touched(void **state)
-{
-    (void)state;
-    check_fault("s_load_dword s8, s[0:1], 0x0\ns_mov_b32 s9, s8\n",
-                "s8 is read before s_waitcnt lgkmcnt covers the s_load_dword at pc 0x0");
-    check_fault("s_load_dwordx2 s[8:9], s[0:1], 0x0\ns_mov_b32 s9, 0\n", "s9 is written before");
-    check_fault("s_load_dwordx2 vcc, s[0:1], 0x0\ns_and_b64 s[4:5], exec, vcc\n", "vcc_lo is read");
-    check_fault("v_mov_b32_e32 v1, 0\nglobal_load_dwordx2 v[2:3], v1, s[0:1]\n"
-                "v_add_u32_e32 v4, v3, v1\n",
-                "v3 is read before s_waitcnt vmcnt covers the global_load_dwordx2 at pc 0x4");
-    check_fault("v_mov_b32_e32 v1, 0\nglobal_load_dword a2, v1, s[0:1]\n"
-                "v_accvgpr_write_b32 a2, 0\n",
-                "a2 is written before s_waitcnt vmcnt");
-    check_success("v_mov_b32_e32 v1, 0\nglobal_load_dword v2, v1, s[0:1]\ns_waitcnt vmcnt(0)\n"
-                  "v_mov_b32_e32 v3, v2\n");
-}
-
-static void vector_loads_return_in_order(void **state)
-{
-    (void)state;
-    static const char loads[] = "v_mov_b32_e32 v1, 0\nglobal_load_dword v2, v1, s[0:1]\n"
-                                "global_load_dword v3, v1, s[0:1]\n";
-    char text[256];
-    snprintf(text, sizeof text, "%ss_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v2\n", loads);
-    check_success(text);
-    snprintf(text, sizeof text, "%ss_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n", loads);
-    check_fault(text, "v3 is read");
-    snprintf(text, sizeof text, "%ss_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v4, v2\n", loads);
-    check_fault(text, "v2 is read");
-    /* a store counts as well */
-    snprintf(text, sizeof text,
-             "%sglobal_store_dword v1, v1, s[0:1] offset:128\n"
-             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n",
-             loads);
-    check_success(text);
-    /* a load over a load delivers after it, so no wait is needed in between */
-    snprintf(text, sizeof text,
-             "%sglobal_load_dword v2, v1, s[0:1] offset:4\n"
-             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v3\n",
-             loads);
-    check_success(text);
-    snprintf(text, sizeof text,
-             "%sglobal_load_dword v2, v1, s[0:1] offset:4\n"
-             "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v4, v2\n",
-             loads);
-    check_fault(text, "covers the global_load_dword at pc 0xc");
-}
-
-static void scalar_loads_return_in_any_order(void **state)
-{
-    (void)state;
-    static const char loads[] = "s_load_dword s8, s[0:1], 0x0\ns_load_dword s9, s[0:1], 0x4\n";
-    char text[256];
-    snprintf(text, sizeof text, "%ss_waitcnt lgkmcnt(1)\ns_mov_b32 s10, s8\n", loads);
-    check_fault(text, "s8 is read");
-    snprintf(text, sizeof text, "%ss_waitcnt lgkmcnt(0)\ns_mov_b32 s10, s8\n", loads);
-    check_success(text);
-}
-
-static void waiting_with_both_kinds_under_way(void **state)
-{
-    (void)state;
-    /* Two LDS reads and one scalar load are under way. That two of the three are left may mean that
-       the scalar load came; one left means that one read at least, the first, has come. */
-    static const char prologue[] = "v_mov_b32_e32 v1, 0\nv_mov_b32_e32 v2, 7\nds_write_b32 v1, v2\n"
-                                   "s_waitcnt lgkmcnt(0)\nds_read_b32 v3, v1\nds_read_b32 v4, v1\n"
-                                   "s_load_dword s8, s[0:1], 0x0\n";
-    static const struct {
-        const char *rest, *fault;
-    } cases[] = {
-        {"s_waitcnt lgkmcnt(2)\nv_mov_b32_e32 v5, v3\n", "v3 is read before s_waitcnt lgkmcnt"},
-        {"s_waitcnt lgkmcnt(1)\nv_mov_b32_e32 v5, v3\n", NULL},
-        {"s_waitcnt lgkmcnt(1)\nv_mov_b32_e32 v5, v4\n", "v4 is read before s_waitcnt lgkmcnt"},
-        {"s_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v5, v4\n", NULL},
-    };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
-        struct harness h;
-        char text[512];
-        snprintf(text, sizeof text, "%s%s", prologue, cases[c].rest);
-        harness_create(&h, text);
-        h.dispatch.dynamic_lds = 64;
-        h.dispatch.block[0] = 1;
-        if (cases[c].fault)
-            expect_fault(&h, cases[c].fault);
-        else if (harness_dispatch(&h) != DSAJIT_OK)
-            fail_msg("%s", h.error.message);
-        harness_destroy(&h);
-    }
-}
-
-static void full_counters_wait_for_the_oldest(void **state)
-{
-    (void)state;
-    struct bytes text = {0};
-    bytes_append_text(&text, "v_mov_b32_e32 v1, 0\n");
-    for (int i = 0; i < 64; ++i)
-        bytes_append_format(&text, "global_load_dword v%d, v1, s[0:1]\n", 10 + i);
-    bytes_append_text(&text, "v_mov_b32_e32 v2, v10\n");
-    check_success(bytes_text(&text)); /* the 64th waited for the first */
-    bytes_append_text(&text, "v_mov_b32_e32 v2, v11\n");
-    check_fault(bytes_text(&text), "v11 is read");
-    bytes_free(&text);
-}
-
-static void nothing_need_be_waited_for_at_the_end(void **state)
-{
-    (void)state;
-    check_success("s_load_dword s8, s[0:1], 0x0\n");
-}
-
-/* ---- Scalar memory ---- */
-
-static void scalar_loads_read_memory(void **state)
-{
-    (void)state;
-    struct harness h;
-    uint32_t data[16];
-    for (unsigned i = 0; i < 16; ++i)
-        data[i] = 100 + i;
-    harness_create(&h, "s_load_dwordx2 s[4:5], s[0:1], 0x8\ns_waitcnt lgkmcnt(0)\n"
-                       "s_load_dwordx16 s[16:31], s[4:5], 0x0\ns_movk_i32 s6, 0x14\n"
-                       "s_load_dword s7, s[4:5], s6\ns_load_dword s8, s[4:5], s6 offset:0x10\n"
-                       "s_add_u32 s10, s4, 32\ns_addc_u32 s11, s5, 0\n"
-                       "s_load_dword s12, s[10:11], -0x1c\ns_waitcnt lgkmcnt(0)\n");
-    void *memory = harness_allocate(&h, sizeof data, data);
-    harness_set_argument(&h, 8, &memory, sizeof memory);
-    harness_start(&h);
-    if (!harness_finish(&h))
-        fail_msg("%s", h.error.message);
-    const uint32_t *s = harness_wave(&h)->scalar;
-    for (unsigned i = 0; i < 16; ++i)
-        assert_int_equal(s[16 + i], 100 + i);
-    assert_int_equal(s[7], 105);
-    assert_int_equal(s[8], 109);
-    assert_int_equal(s[12], 101);
-    harness_destroy(&h);
-}
-
-static void scalar_loads_check_their_address(void **state)
-{
-    (void)state;
-    check_fault("s_load_dword s8, s[0:1], 0x100\n", "s_load_dword s8, s[0:1], 0x100: ");
-    check_fault("s_load_dword s8, s[0:1], 0x2\n", "is no multiple of 4");
-}
-
-/* base, stride 0, 24 bytes: the rest of the eight dwords reads as 0 */
-static void scalar_buffer_loads_end_with_the_buffer(void **state)
-{
-    (void)state;
-    struct harness h;
-    uint32_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    harness_create(&h, "s_load_dwordx4 s[4:7], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
-                       "s_buffer_load_dwordx4 s[12:15], s[4:7], 0x10\n"
-                       "s_buffer_load_dword s16, s[4:7], 0x4\ns_waitcnt lgkmcnt(0)\n");
-    void *memory = harness_allocate(&h, sizeof data, data);
-    uint32_t records[2] = {24, 0x20000};
-    harness_set_argument(&h, 0, &memory, sizeof memory);
-    harness_set_argument(&h, 8, records, sizeof records);
-    harness_start(&h);
-    if (!harness_finish(&h))
-        fail_msg("%s", h.error.message);
-    const uint32_t *s = harness_wave(&h)->scalar;
-    assert_int_equal(s[12], 5);
-    assert_int_equal(s[13], 6);
-    assert_int_equal(s[14], 0);
-    assert_int_equal(s[15], 0);
-    assert_int_equal(s[16], 2);
+    harness_expect_fault(
+        &h, "kernel test, workgroup (0,0,0): a barrier that not all waves reach: waiting 0 "
+            "(pc 0xc), 2 (pc 0xc); ended 1 (pc 0x10)");
     harness_destroy(&h);
 }
 
@@ -469,7 +273,7 @@ static void reads_of_unwritten_registers_can_be_found(void **state)
     harness_create(&h, "v_mov_b32_e32 v1, v0\nv_add_u32_e32 v2, v1, v1\nv_mov_b32_e32 v3, v4\n");
     assert_int_equal(harness_dispatch(&h), DSAJIT_OK);
     h.dispatch.check_initialised = true;
-    expect_fault(&h, "v4 is read before anything wrote it");
+    harness_expect_fault(&h, "v4 is read before anything wrote it");
     harness_destroy(&h);
 }
 
@@ -548,8 +352,8 @@ static void only_one_fault_is_told(void **state)
     harness_create(&h, "s_cmp_lt_u32 s2, 3\ns_cbranch_scc1 1\ns_trap 2\n");
     h.dispatch.grid[0] = 1000;
     h.dispatch.threads = 1;
-    expect_fault(&h,
-                 "kernel test, workgroup (3,0,0), wave 0, pc 0x8: s_trap 2: the kernel trapped");
+    harness_expect_fault(
+        &h, "kernel test, workgroup (3,0,0), wave 0, pc 0x8: s_trap 2: the kernel trapped");
     harness_destroy(&h);
 }
 
@@ -567,15 +371,6 @@ int main(void)
         cmocka_unit_test(barriers_order_waves),
         cmocka_unit_test(missing_barrier_is_a_race),
         cmocka_unit_test(barrier_that_not_all_reach),
-        cmocka_unit_test(registers_in_flight_are_not_to_be_touched),
-        cmocka_unit_test(vector_loads_return_in_order),
-        cmocka_unit_test(scalar_loads_return_in_any_order),
-        cmocka_unit_test(waiting_with_both_kinds_under_way),
-        cmocka_unit_test(full_counters_wait_for_the_oldest),
-        cmocka_unit_test(nothing_need_be_waited_for_at_the_end),
-        cmocka_unit_test(scalar_loads_read_memory),
-        cmocka_unit_test(scalar_loads_check_their_address),
-        cmocka_unit_test(scalar_buffer_loads_end_with_the_buffer),
         cmocka_unit_test(waves_start_as_the_descriptor_says),
         cmocka_unit_test(user_registers_come_in_order),
         cmocka_unit_test(the_dispatch_packet_tells_the_sizes),

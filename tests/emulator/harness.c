@@ -120,3 +120,27 @@ bool harness_finish(struct harness *harness)
     harness->error = harness->grid.error;
     return finished;
 }
+
+void harness_expect_fault(struct harness *harness, const char *expected)
+{
+    assert_int_equal(harness_dispatch(harness), DSAJIT_ERROR_KERNEL_FAULT);
+    if (!strstr(harness->error.message, expected))
+        fail_msg("\"%s\" is not in \"%s\"", expected, harness->error.message);
+}
+
+void harness_check_fault(const char *assembly, const char *expected)
+{
+    struct harness harness;
+    harness_create(&harness, assembly);
+    harness_expect_fault(&harness, expected);
+    harness_destroy(&harness);
+}
+
+void harness_check_success(const char *assembly)
+{
+    struct harness harness;
+    harness_create(&harness, assembly);
+    if (harness_dispatch(&harness) != DSAJIT_OK)
+        fail_msg("%s", harness.error.message);
+    harness_destroy(&harness);
+}

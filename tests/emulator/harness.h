@@ -51,6 +51,13 @@ dsajit_status harness_dispatch(struct harness *harness);
 void harness_start(struct harness *harness);
 bool harness_finish(struct harness *harness);
 
+/* Fail the running test unless the grid faults with a message that holds `expected`. */
+void harness_expect_fault(struct harness *harness, const char *expected);
+
+/* One wave of `assembly` faults so, or ends well. */
+void harness_check_fault(const char *assembly, const char *expected);
+void harness_check_success(const char *assembly);
+
 static inline struct wave *harness_wave(struct harness *harness)
 {
     return &harness->workgroup.waves[0];
