@@ -30,8 +30,18 @@ enum { WIDTH = 8, GROUP_MAX = 8 };
 
 typedef int32_t ints __attribute__((vector_size(4 * WIDTH)));
 typedef float floats __attribute__((vector_size(4 * WIDTH)));
-typedef int64_t longs __attribute__((vector_size(8 * WIDTH)));
-typedef double doubles __attribute__((vector_size(8 * WIDTH)));
+/* Half as many of double width. */
+typedef int32_t half_ints __attribute__((vector_size(2 * WIDTH)));
+typedef float half_floats __attribute__((vector_size(2 * WIDTH)));
+typedef int64_t half_longs __attribute__((vector_size(4 * WIDTH)));
+typedef double half_doubles __attribute__((vector_size(4 * WIDTH)));
+
+union halves {
+    ints ints;
+    floats floats;
+    half_ints half_ints[2];
+    half_floats half_floats[2];
+};
 
 /* Marks in place of exponents. Zeros lose against every exponent; an element that is not finite has
    the significand 0 if it is NaN, else 1 or -1. */
@@ -52,6 +62,13 @@ enum { ALIGNED_BITS = 24, SUM_BITS = 31, SPLIT_REACH = 25 };
 INLINE ints load(const int32_t *from)
 {
     ints value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+INLINE floats load_floats(const float *from)
+{
+    floats value;
     memcpy(&value, from, sizeof value);
     return value;
 }
@@ -102,18 +119,25 @@ INLINE ints shift_right(ints value, ints count)
     return value >> lesser(count, splat(31));
 }
 
-INLINE doubles power_of_two(ints exponent)
+INLINE half_doubles power_of_two(half_ints exponent)
 {
-    return (doubles)((__builtin_convertvector(exponent, longs) + 1023) << 52);
+    return (half_doubles)((__builtin_convertvector(exponent, half_longs) + 1023) << 52);
 }
 
-/* For magnitudes below 2^51. */
-INLINE doubles round_down(doubles value)
+/* (x * 2^x_exponent + y * 2^y_exponent) * 2^exponent, rounded to nearest even once: the sum in
+   brackets must be exact in double. */
+INLINE floats round_sum(ints x, ints x_exponent, ints y, int y_exponent, ints exponent)
 {
-    const double shifter = 0x1.8p52;
-    doubles nearest = (value + shifter) - shifter;
-    doubles one = value - value + 1.0;
-    return nearest - (doubles)((longs)one & (nearest > value));
+    union halves xs = {x}, x_exponents = {x_exponent}, ys = {y}, exponents = {exponent}, result;
+    for (unsigned i = 0; i < 2; ++i) {
+        half_doubles sum =
+            __builtin_convertvector(xs.half_ints[i], half_doubles) *
+                power_of_two(x_exponents.half_ints[i]) +
+            __builtin_convertvector(ys.half_ints[i], half_doubles) * (double)(1 << y_exponent);
+        result.half_floats[i] =
+            __builtin_convertvector(sum * power_of_two(exponents.half_ints[i]), half_floats);
+    }
+    return result.floats;
 }
 
 /* ---- One group of terms ---- */
@@ -129,34 +153,43 @@ struct sum {
     ints exponent;
 };
 
+/* The exponent of zero products for each row of A or column of B and each set of terms that are
+   summed together: EXPONENT_OF_ZERO_PRODUCT if there are any, else NO_EXPONENT. */
+struct zero_exponents {
+    int32_t of[MATRIX_ELEMENTS_MAX / GROUP_MAX];
+};
+
 /* A row of A and eight columns of B, at the first term of a group. */
 struct cursor {
     const struct matrix_terms *a, *b;
+    const struct zero_exponents *a_zeros, *b_zeros;
     unsigned a_index, b_index, k;
 };
 
-INLINE struct sum sum_products(struct cursor at, unsigned terms, unsigned step)
+/* `set`: which of the sets of terms this is. A product is aligned by a multiplication: the scale, a
+   power of two, has an exponent field of 0 where nothing of the product would be left, which makes
+   it 0. Converting to integers cuts off. */
+INLINE struct sum sum_products(struct cursor at, unsigned set, struct plan plan)
 {
-    unsigned stride = matrix_stride(at.a->size);
+    unsigned stride = matrix_stride(at.a->size), terms = plan.terms, step = plan.split ? 2 : 1;
     ints exponents[GROUP_MAX];
-    ints greatest = splat(NO_EXPONENT), zero = splat(0);
+    ints greatest = greater(splat(at.a_zeros->of[set * stride + at.a_index]),
+                            load(&at.b_zeros->of[set * stride + at.b_index]));
     for (unsigned i = 0; i < terms; ++i) {
         unsigned k = (at.k + i * step) * stride;
         exponents[i] = at.a->exponents[k + at.a_index] + load(&at.b->exponents[k + at.b_index]);
         greatest = greater(greatest, exponents[i]);
-        zero |= exponents[i] < EXPONENT_ZERO / 2;
     }
-    greatest = greater(greatest, pick(zero, splat(EXPONENT_OF_ZERO_PRODUCT), splat(NO_EXPONENT)));
-
     int shift = ALIGNED_BITS - (int)(at.a->fraction_bits + at.b->fraction_bits);
+    ints field_of_greatest = shift + 127 - greatest;
     ints total = splat(0);
     for (unsigned i = 0; i < terms; ++i) {
         unsigned k = (at.k + i * step) * stride;
-        ints product =
-            at.a->significands[k + at.a_index] * load(&at.b->significands[k + at.b_index]);
-        ints sign = product >> 31;
-        ints magnitude = negate_where(sign, product) << shift;
-        total += negate_where(sign, shift_right(magnitude, greatest - exponents[i]));
+        floats product =
+            at.a->significands[k + at.a_index] * load_floats(&at.b->significands[k + at.b_index]);
+        ints field = exponents[i] + field_of_greatest;
+        floats scale = (floats)((field & (field > 0)) << 23);
+        total += __builtin_convertvector(product * scale, ints);
     }
     return (struct sum){total, greatest};
 }
@@ -183,19 +216,25 @@ INLINE floats accumulate(floats accumulator, struct sum sum, bool split)
     ints own = shift_right(significand * 2, distance);
     if (split)
         own &= distance <= SPLIT_REACH;
-    /* Beyond 100 places nothing is left but the sign. */
-    ints up = (SUM_BITS - ALIGNED_BITS) - lesser(exponent - sum.exponent, splat(100));
-    doubles total = round_down(__builtin_convertvector(sum.value, doubles) * power_of_two(up)) +
-                    __builtin_convertvector(own, doubles) * (1 << (SUM_BITS - ALIGNED_BITS));
-    return __builtin_convertvector(total * power_of_two(exponent - SUM_BITS), floats);
+    /* In units of 2^(exponent - SUM_BITS). */
+    ints up = (SUM_BITS - ALIGNED_BITS) - (exponent - sum.exponent);
+    ints value = shift_right(sum.value, greater(-up, splat(0)));
+    return round_sum(value, greater(up, splat(0)), own, SUM_BITS - ALIGNED_BITS,
+                     exponent - SUM_BITS);
+}
+
+INLINE unsigned group_terms(struct plan plan)
+{
+    return plan.split ? 2 * plan.terms : plan.terms;
 }
 
 INLINE floats add_group(floats accumulator, struct cursor at, struct plan plan)
 {
-    struct sum sum = sum_products(at, plan.terms, plan.split ? 2 : 1);
+    unsigned set = at.k / plan.terms;
+    struct sum sum = sum_products(at, set, plan);
     if (plan.split) {
         at.k++;
-        sum = join(sum, sum_products(at, plan.terms, 2));
+        sum = join(sum, sum_products(at, set + 1, plan));
     }
     return accumulate(accumulator, sum, plan.split);
 }
@@ -217,7 +256,7 @@ static void inspect_product(struct specials *specials, const struct matrix_terms
                             const struct matrix_terms *b, unsigned a_at, unsigned b_at)
 {
     int32_t a_exponent = a->exponents[a_at], b_exponent = b->exponents[b_at];
-    int32_t a_significand = a->significands[a_at], b_significand = b->significands[b_at];
+    float a_significand = a->significands[a_at], b_significand = b->significands[b_at];
     bool a_special = a_exponent == EXPONENT_SPECIAL, b_special = b_exponent == EXPONENT_SPECIAL;
     bool negative = (a_significand < 0 || a_exponent == EXPONENT_NEGATIVE_ZERO) !=
                     (b_significand < 0 || b_exponent == EXPONENT_NEGATIVE_ZERO);
@@ -243,17 +282,16 @@ static void inspect_product(struct specials *specials, const struct matrix_terms
 static struct specials inspect_group(struct cursor at, unsigned column, struct plan plan)
 {
     unsigned stride = matrix_stride(at.a->size);
-    unsigned terms = plan.split ? 2 * plan.terms : plan.terms;
     struct specials specials = {.all_negative_zero = true};
-    for (unsigned k = at.k; k < at.k + terms; ++k)
+    for (unsigned k = at.k; k < at.k + group_terms(plan); ++k)
         inspect_product(&specials, at.a, at.b, k * stride + at.a_index,
                         k * stride + at.b_index + column);
     return specials;
 }
 
 /* As add_group for one column, with whatever values. */
-static float add_group_of_any(float accumulator, struct cursor at, unsigned column,
-                              struct plan plan)
+__attribute__((noinline)) static float add_group_of_any(float accumulator, struct cursor at,
+                                                        unsigned column, struct plan plan)
 {
     struct specials specials = inspect_group(at, column, plan);
     bool positive = specials.positive_infinity || (isinf(accumulator) && !signbit(accumulator));
@@ -270,8 +308,7 @@ static float add_group_of_any(float accumulator, struct cursor at, unsigned colu
 
 static float multiply_column(struct cursor at, unsigned column, struct plan plan, float accumulator)
 {
-    unsigned step = plan.split ? 2 * plan.terms : plan.terms;
-    for (; at.k < at.a->depth; at.k += step)
+    for (; at.k < at.a->depth; at.k += group_terms(plan))
         accumulator = add_group_of_any(accumulator, at, column, plan);
     return accumulator;
 }
@@ -292,9 +329,8 @@ INLINE void multiply_tile(struct cursor at, struct plan plan, uint32_t *accumula
     accumulator = before;
     ints bound = at.a->greatest_exponents[at.a_index] + load(&at.b->greatest_exponents[at.b_index]);
     ints unusual = bound > 126; /* some element is special, or a product might be 2^128 */
-    unsigned step = plan.split ? 2 * plan.terms : plan.terms;
     struct cursor group = at;
-    for (; group.k < at.a->depth; group.k += step) {
+    for (; group.k < at.a->depth; group.k += group_terms(plan)) {
         unusual |= is_unusual(accumulator);
         accumulator = add_group(accumulator, group, plan);
     }
@@ -306,13 +342,34 @@ INLINE void multiply_tile(struct cursor at, struct plan plan, uint32_t *accumula
                     number_to_bits(multiply_column(at, column, plan, before[column]));
 }
 
+/* In sets as add_group takes them. */
+INLINE void find_zeros(const struct matrix_terms *terms, struct plan plan,
+                       struct zero_exponents *zeros)
+{
+    unsigned stride = matrix_stride(terms->size), step = plan.split ? 2 : 1;
+    for (unsigned set = 0; set < terms->depth / plan.terms; ++set) {
+        unsigned first = plan.split ? set / 2 * group_terms(plan) + set % 2 : set * plan.terms;
+        for (unsigned index = 0; index < stride; index += WIDTH) {
+            ints any_zero = splat(0);
+            for (unsigned i = 0; i < plan.terms; ++i)
+                any_zero |=
+                    load(&terms->exponents[(first + i * step) * stride + index]) <= EXPONENT_ZERO;
+            store(&zeros->of[set * stride + index],
+                  pick(any_zero, splat(EXPONENT_OF_ZERO_PRODUCT), splat(NO_EXPONENT)));
+        }
+    }
+}
+
 INLINE void multiply(const struct matrix_terms *a, const struct matrix_terms *b, struct plan plan,
                      uint32_t *accumulators)
 {
     unsigned stride = matrix_stride(a->size);
+    struct zero_exponents a_zeros, b_zeros;
+    find_zeros(a, plan, &a_zeros);
+    find_zeros(b, plan, &b_zeros);
     for (unsigned row = 0; row < a->size; ++row)
         for (unsigned column = 0; column < stride; column += WIDTH)
-            multiply_tile((struct cursor){a, b, row, column, 0}, plan,
+            multiply_tile((struct cursor){a, b, &a_zeros, &b_zeros, row, column, 0}, plan,
                           &accumulators[row * stride + column]);
 }
 
@@ -353,7 +410,8 @@ INLINE void load_row(struct matrix_terms *terms, const struct number_format *f, 
     exponent = pick(magnitude == 0, EXPONENT_ZERO + sign, exponent);
     exponent = pick(special, splat(EXPONENT_SPECIAL), exponent);
     significand = pick(special, infinite & 1, significand);
-    store(&terms->significands[at], negate_where(sign, significand));
+    floats value = __builtin_convertvector(negate_where(sign, significand), floats);
+    memcpy(&terms->significands[at], &value, sizeof value);
     store(&terms->exponents[at], exponent);
     int32_t *greatest = &terms->greatest_exponents[index];
     store(greatest, greater(load(greatest), exponent));
@@ -375,9 +433,10 @@ INLINE void load_terms(struct matrix_terms *terms, enum number_format_id format,
                      scales ? &scales[k / MATRIX_SCALE_BLOCK * stride + index] : NULL);
 }
 
-/* ---- The same code for the processor at hand ---- */
+/* ---- The same code for the processor at hand ----
+   MATRIX_PORTABLE is for a test that compares the two. */
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(MATRIX_PORTABLE)
 #define FOR_AVX2 __attribute__((target("avx2")))
 
 FOR_AVX2 static void multiply_avx2(const struct matrix_terms *a, const struct matrix_terms *b,

@@ -27,7 +27,7 @@ enum matrix_summation {
 /* A matrix of narrow floats as value = significand * 2^(exponent - fraction_bits). */
 struct matrix_terms {
     unsigned size, depth, fraction_bits;
-    int32_t significands[MATRIX_ELEMENTS_MAX];   /* with the sign */
+    float significands[MATRIX_ELEMENTS_MAX];     /* integers, with the sign */
     int32_t exponents[MATRIX_ELEMENTS_MAX];      /* or one of the marks in matrix_arithmetic.c */
     int32_t greatest_exponents[MATRIX_SIZE_MAX]; /* of each row of A or column of B */
 };
