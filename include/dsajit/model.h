@@ -3,24 +3,12 @@
 #ifndef DSAJIT_MODEL_H
 #define DSAJIT_MODEL_H
 
+#include "dsajit/indexer.h"
 #include "dsajit/warmup.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum dsajit_indexer_format {
-    DSAJIT_INDEXER_FP8 = 0,  /* 128 e4m3 values and one f32 scale a key: 132 bytes */
-    DSAJIT_INDEXER_MXFP4 = 1 /* 64 bytes of e2m1 pairs and four UE8M0 scales a key: 68 bytes */
-} dsajit_indexer_format;
-
-/* What is done to an indexer key before it is quantised. */
-typedef enum dsajit_key_norm {
-    DSAJIT_KEY_NORM_NONE =
-        0, /* the caller has done it, with rotations of its own in between (DeepSeek V3.2) */
-    DSAJIT_KEY_NORM_RMSNORM = 1,
-    DSAJIT_KEY_NORM_LAYERNORM = 2
-} dsajit_key_norm;
 
 typedef enum dsajit_model_style {
     DSAJIT_MODEL_KIMI_K3 = 0, /* a dsa_config object: no rotation anywhere */

@@ -61,8 +61,8 @@ dsajit_status tensor_check(struct named_tensor named, const struct tensor_rule *
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "%s is NULL", named.name);
     if (tensor->device.device_type != kDLROCM || tensor->device.device_id != device)
         return error_set(error, DSAJIT_ERROR_UNSUPPORTED,
-                         "%s is on DLPack device (%d, %d); ROCm device (%d, %d) is served, which q "
-                         "is on",
+                         "%s is on DLPack device (%d, %d); ROCm device (%d, %d) is served, which "
+                         "the call's first tensor is on",
                          named.name, (int)tensor->device.device_type, tensor->device.device_id,
                          (int)kDLROCM, device);
     if (tensor->ndim < rule->ranks_min || tensor->ndim > rule->ranks_max)
@@ -85,4 +85,89 @@ dsajit_status tensor_check(struct named_tensor named, const struct tensor_rule *
                          "%s starts at %p; an address that %u divides is served", named.name,
                          tensor_data(tensor), rule->alignment);
     return DSAJIT_OK;
+}
+
+dsajit_status tensor_refuse_shape(struct named_tensor named, int dimension, const char *served,
+                                  dsajit_error *error)
+{
+    return error_set(error, DSAJIT_ERROR_UNSUPPORTED, "%s.shape[%d] is %lld; %s is served",
+                     named.name, dimension, (long long)named.tensor->shape[dimension], served);
+}
+
+dsajit_status tensor_refuse_stride(struct named_tensor named, int dimension, const char *served,
+                                   dsajit_error *error)
+{
+    return error_set(error, DSAJIT_ERROR_UNSUPPORTED, "%s.strides[%d] is %lld; %s is served",
+                     named.name, dimension, (long long)tensor_stride(named.tensor, dimension),
+                     served);
+}
+
+dsajit_status tensor_check_shape(struct named_tensor named, const int64_t *wanted,
+                                 dsajit_error *error)
+{
+    for (int i = 0; i < named.tensor->ndim; i++) {
+        if (wanted[i] == ANY_EXTENT || wanted[i] == named.tensor->shape[i])
+            continue;
+        char served[32];
+        snprintf(served, sizeof served, "%lld", (long long)wanted[i]);
+        return tensor_refuse_shape(named, i, served, error);
+    }
+    return DSAJIT_OK;
+}
+
+/* Any multiple of 1 will do; of more, the message says. */
+static dsajit_status check_granule(struct named_tensor named, int dimension, int64_t granule,
+                                   dsajit_error *error)
+{
+    if (tensor_stride(named.tensor, dimension) % granule == 0)
+        return DSAJIT_OK;
+    char served[32];
+    snprintf(served, sizeof served, "a multiple of %lld", (long long)granule);
+    return tensor_refuse_stride(named, dimension, served, error);
+}
+
+dsajit_status tensor_check_rows(struct named_tensor named, int64_t granule, dsajit_error *error)
+{
+    int last = named.tensor->ndim - 1;
+    if (named.tensor->shape[last] > 1 && tensor_stride(named.tensor, last) != 1)
+        return tensor_refuse_stride(named, last, "1", error);
+    dsajit_status status = DSAJIT_OK;
+    for (int i = 0; i < last && !status; i++)
+        status = check_granule(named, i, granule, error);
+    return status;
+}
+
+dsajit_status tensor_check_contiguous(struct named_tensor named, dsajit_error *error)
+{
+    const DLTensor *tensor = named.tensor;
+    if (tensor_is_empty(tensor))
+        return DSAJIT_OK;
+    int64_t stride = 1;
+    for (int i = tensor->ndim - 1; i >= 0; i--) {
+        if (tensor->shape[i] > 1 && tensor_stride(tensor, i) != stride) {
+            char served[64];
+            snprintf(served, sizeof served, "%lld (no gaps)", (long long)stride);
+            return tensor_refuse_stride(named, i, served, error);
+        }
+        if (__builtin_mul_overflow(stride, tensor->shape[i], &stride))
+            return tensor_refuse_shape(named, i, "a tensor that fits in memory", error);
+    }
+    return DSAJIT_OK;
+}
+
+dsajit_status tensor_check_pages(struct named_tensor named, int64_t granule, dsajit_error *error)
+{
+    const DLTensor *tensor = named.tensor;
+    int64_t page;
+    if (__builtin_mul_overflow(tensor->shape[1], tensor->shape[2], &page))
+        return tensor_refuse_shape(named, 1, "a tensor that fits in memory", error);
+    if (tensor_stride(tensor, 2) != 1)
+        return tensor_refuse_stride(named, 2, "1", error);
+    if (tensor->shape[1] > 1 && tensor_stride(tensor, 1) != tensor->shape[2])
+        return tensor_refuse_stride(named, 1, "shape[2]", error);
+    if (tensor->shape[0] <= 1)
+        return DSAJIT_OK;
+    if (tensor_stride(tensor, 0) < page)
+        return tensor_refuse_stride(named, 0, "shape[1] * shape[2] or more", error);
+    return check_granule(named, 0, granule, error);
 }

@@ -25,6 +25,30 @@ enum { ANY_TYPE_CODE = 0xff };
 dsajit_status tensor_check(struct named_tensor named, const struct tensor_rule *rule, int device,
                            dsajit_error *error);
 
+/* The checks below are for tensors that passed tensor_check. */
+
+/* The extents are `wanted`'s; ANY_EXTENT is not looked at. */
+dsajit_status tensor_check_shape(struct named_tensor named, const int64_t *wanted,
+                                 dsajit_error *error);
+enum { ANY_EXTENT = -1 };
+
+/* Elements of the last dimension lie side by side, and the other strides are multiples of
+   `granule` elements. */
+dsajit_status tensor_check_rows(struct named_tensor named, int64_t granule, dsajit_error *error);
+
+/* Row-major without gaps; where an extent is 1 any stride will do. */
+dsajit_status tensor_check_contiguous(struct named_tensor named, dsajit_error *error);
+
+/* A paged cache [pages, tokens, bytes]: no gap inside a page; pages may have any between them, but
+   do not overlap and start at multiples of `granule` bytes. */
+dsajit_status tensor_check_pages(struct named_tensor named, int64_t granule, dsajit_error *error);
+
+/* UNSUPPORTED: what an extent or a stride is, and what is served. */
+dsajit_status tensor_refuse_shape(struct named_tensor named, int dimension, const char *served,
+                                  dsajit_error *error);
+dsajit_status tensor_refuse_stride(struct named_tensor named, int dimension, const char *served,
+                                   dsajit_error *error);
+
 /* The stride of a dimension in elements; row-major where the tensor gives none. */
 int64_t tensor_stride(const DLTensor *tensor, int dimension);
 

@@ -198,7 +198,7 @@ static const struct fault cache_faults[] = {
     {kv_padded_records, DSAJIT_ERROR_UNSUPPORTED, {"kv.strides[1]", "672"}},
     {kv_block_of_rank_4, DSAJIT_ERROR_UNSUPPORTED, {"kv", "[3, 4, 1, 656]"}},
     {kv_heads_of_rank_4, DSAJIT_ERROR_UNSUPPORTED, {"kv", "[3, 1, 4, 656]"}},
-    {kv_huge_block, DSAJIT_ERROR_UNSUPPORTED, {"kv.strides[0]"}},
+    {kv_huge_block, DSAJIT_ERROR_UNSUPPORTED, {"kv.shape[1]"}},
 };
 
 FAULT(indptr_null, c->arguments.kv_indptr = NULL)
