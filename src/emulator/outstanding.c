@@ -1,5 +1,6 @@
 /* Memory operations under way: the counters vmcnt and lgkmcnt, and the registers and LDS bytes that
-   must not be touched before the s_waitcnt that covers them. */
+   must not be touched before the s_waitcnt that covers them. With the check of every operand goes
+   that of registers which nothing has written. */
 #include "emulator/dispatch.h"
 #include "emulator/wave.h"
 
@@ -200,13 +201,26 @@ static bool may_overwrite(struct wave *wave, const struct instruction *instructi
     return true;
 }
 
-static bool check_initialised(struct wave *wave, const struct instruction *instruction,
-                              const struct operand *operand)
+/* Both halves of a packed f32 result may take the same dword of a source. */
+static bool reads_part(const struct instruction *instruction, unsigned operand, unsigned part)
 {
-    for (unsigned i = operand->index;
-         i < (unsigned)operand->index + operand->width && i < VECTOR_COUNT; ++i) {
-        uint64_t bit = UINT64_C(1) << i % 64;
-        if ((operand->access & ACCESS_READ) && !(wave->initialised[i / 64] & bit)) {
+    unsigned source = operand - instruction->source0;
+    if (instruction->operands[operand].type != TYPE_PK_F32 || source > 2)
+        return true;
+    return (instruction->op_sel >> source & 1) == part ||
+           (instruction->op_sel_hi >> source & 1) == part;
+}
+
+static bool check_initialised(struct wave *wave, const struct instruction *instruction,
+                              unsigned index)
+{
+    const struct operand *operand = &instruction->operands[index];
+    if (!(operand->access & ACCESS_READ))
+        return true;
+    for (unsigned part = 0; part < operand->width && operand->index + part < VECTOR_COUNT; ++part) {
+        unsigned i = operand->index + part;
+        bool initialised = wave->initialised[i / 64] >> i % 64 & 1;
+        if (!initialised && reads_part(instruction, index, part)) {
             char name[16];
             name_register(false, i, name);
             return wave_fault(wave, instruction, -1, "%s is read before anything wrote it", name);
@@ -233,7 +247,7 @@ bool wave_check_operands(struct wave *wave, const struct instruction *instructio
         if (wave->registers_in_flight && !may_overwrite(wave, instruction, operand) &&
             !check_range(wave, instruction, scalar, operand->index, operand->width, verb))
             return false;
-        if (wave->check_initialised && !scalar && !check_initialised(wave, instruction, operand))
+        if (wave->check_initialised && !scalar && !check_initialised(wave, instruction, i))
             return false;
     }
     if (wave->check_initialised) {

@@ -25,9 +25,9 @@ enum parsed_number {
 /* What the text of one operand says, before its type is known. */
 struct parsed_operand {
     struct operand operand; /* without type, access and, for a number, kind, width and value */
-    enum parsed_number number;
     int64_t integer;
     const struct inline_float *real;
+    enum parsed_number number;
     bool negative; /* of `real` */
 };
 

@@ -65,7 +65,7 @@ static void move(struct wave *wave, const struct operand *to, const struct opera
 
 static bool execute_movrels(struct wave *wave, const struct instruction *instruction)
 {
-    struct operand source;
+    struct operand source = {0};
     if (!displace(wave, instruction, &instruction->operands[1], &source))
         return false;
     move(wave, &instruction->operands[0], &source);
@@ -74,7 +74,7 @@ static bool execute_movrels(struct wave *wave, const struct instruction *instruc
 
 static bool execute_movreld(struct wave *wave, const struct instruction *instruction)
 {
-    struct operand destination;
+    struct operand destination = {0};
     if (!displace(wave, instruction, &instruction->operands[0], &destination))
         return false;
     move(wave, &destination, &instruction->operands[1]);

@@ -28,7 +28,8 @@ bool workgroup_create(struct workgroup *workgroup, struct grid *grid)
     *workgroup = (struct workgroup){.grid = grid, .wave_count = waves};
     workgroup->lds = lds_create(lds_bytes_needed);
     workgroup->waves = calloc(waves, sizeof *workgroup->waves);
-    workgroup->vectors = aligned_alloc(LANES, waves * ROWS_PER_WAVE * sizeof(uint32_t[LANES]));
+    workgroup->vectors =
+        aligned_alloc(LANES, (size_t)waves * ROWS_PER_WAVE * sizeof(uint32_t[LANES]));
     workgroup->scratch = scratch ? malloc(scratch) : NULL;
     return workgroup->lds && workgroup->waves && workgroup->vectors &&
            (workgroup->scratch || !scratch);

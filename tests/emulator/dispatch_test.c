@@ -269,12 +269,28 @@ static void what_the_device_lacks_is_refused(void **state)
 static void reads_of_unwritten_registers_can_be_found(void **state)
 {
     (void)state;
-    struct harness h;
-    harness_create(&h, "v_mov_b32_e32 v1, v0\nv_add_u32_e32 v2, v1, v1\nv_mov_b32_e32 v3, v4\n");
-    assert_int_equal(harness_dispatch(&h), DSAJIT_OK);
-    h.dispatch.check_initialised = true;
-    harness_expect_fault(&h, "v4 is read before anything wrote it");
-    harness_destroy(&h);
+    static const struct {
+        const char *assembly, *fault;
+    } cases[] = {
+        {"v_mov_b32_e32 v1, v0\nv_add_u32_e32 v2, v1, v1\n", NULL},
+        {"v_mov_b32_e32 v3, v4\n", "v4 is read before anything wrote it"},
+        {"v_mov_b32_e32 v1, 0\nv_add_f64 v[2:3], v[0:1], v[1:2]\n", "v2 is read before"},
+        {"v_accvgpr_read_b32 v3, a4\n", "a4 is read before"},
+        /* the upper result takes v0 too, or takes the unwritten v1 */
+        {"v_pk_mul_f32 v[2:3], v[0:1], v[0:1] op_sel_hi:[0,0]\n", NULL},
+        {"v_pk_mul_f32 v[2:3], v[0:1], v[0:1] op_sel_hi:[0,1]\n", "v1 is read before"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        struct harness h;
+        harness_create(&h, cases[c].assembly);
+        assert_int_equal(harness_dispatch(&h), DSAJIT_OK);
+        h.dispatch.check_initialised = true;
+        if (cases[c].fault)
+            harness_expect_fault(&h, cases[c].fault);
+        else if (harness_dispatch(&h) != DSAJIT_OK)
+            fail_msg("%s", h.error.message);
+        harness_destroy(&h);
+    }
 }
 
 /* ---- Grids ---- */
