@@ -1,4 +1,5 @@
 #include "cache/directory.h"
+#include "cache/evict.h"
 #include "cache/layers.h"
 
 #include <errno.h>
@@ -47,6 +48,7 @@ dsajit_status cache_open(const struct cache_options *options, struct cache **cac
         return no_memory(error);
     pthread_mutex_init(&opened->mutex, NULL);
     opened->log = options->log;
+    opened->max_bytes = evict_read_limit(&opened->log);
     opened->prebuilt = directory_choose_prebuilt(options->prebuilt);
     if (!opened->prebuilt || !open_directory(opened, options->directory)) {
         cache_close(opened);
@@ -78,9 +80,34 @@ const char *cache_directory_problem(const struct cache *cache)
     return cache->problem.size ? bytes_text(&cache->problem) : NULL;
 }
 
+uint64_t cache_max_bytes(const struct cache *cache)
+{
+    return cache->max_bytes;
+}
+
+struct cache_counts cache_counts(const struct cache *cache)
+{
+    return (struct cache_counts){
+        .waits = cache->counters.waits,
+        .wait_ms = cache->counters.wait_ms,
+        .published = cache->counters.published,
+        .publish_failures = cache->counters.publish_failures,
+        .quarantines = cache->counters.quarantines,
+        .evictions = cache->counters.evictions,
+    };
+}
+
 const char *const *cache_prebuilt(const struct cache *cache)
 {
     return (const char *const *)cache->prebuilt;
+}
+
+dsajit_status cache_require_directory(const struct cache *cache, dsajit_error *error)
+{
+    if (cache->directory)
+        return DSAJIT_OK;
+    return error_set(error, DSAJIT_ERROR_CACHE_UNUSABLE, "there is no cache directory%s%s",
+                     cache->problem.size ? ": " : "", bytes_text(&cache->problem));
 }
 
 int cache_make_bucket(const struct cache *cache, const char *bucket)

@@ -69,6 +69,7 @@ dsajit_status cache_open(const struct cache_options *options, struct cache **cac
 void cache_close(struct cache *cache);
 const char *cache_directory(const struct cache *cache);         /* NULL: running without disk */
 const char *cache_directory_problem(const struct cache *cache); /* NULL: none */
+uint64_t cache_max_bytes(const struct cache *cache);            /* 0: no limit */
 
 /* The read-only layers, in order; NULL-terminated. */
 const char *const *cache_prebuilt(const struct cache *cache);
@@ -81,12 +82,16 @@ const char *const *cache_prebuilt(const struct cache *cache);
 dsajit_status cache_get(struct cache *cache, const struct cache_key *key, struct cache_entry *entry,
                         dsajit_error *error);
 
-/* Publishes an entry in the writable layer by rename. Best effort: a failure is a status for the
-   log, and costs the caller nothing since it has the bytes. CACHE_UNUSABLE, IO, OUT_OF_MEMORY,
-   INVALID_ARGUMENT (no key, bad section names, over 256 MiB). Thread-safe. */
+/* Publishes an entry in the writable layer by rename. Best effort: a failure costs the caller
+   nothing since it has the bytes; the first one is logged as a warning, later ones as information.
+   CACHE_UNUSABLE, IO, OUT_OF_MEMORY, INVALID_ARGUMENT (no key, bad section names, over 256 MiB).
+   Once published, entries that have not been used for long may be removed. Thread-safe. */
 dsajit_status cache_publish(struct cache *cache, const struct cache_key *key,
                             const struct cache_section *sections, size_t section_count,
                             dsajit_error *error);
+/* The same for an entry that exists already. */
+dsajit_status cache_publish_entry(struct cache *cache, const struct cache_entry *entry,
+                                  dsajit_error *error);
 
 /* A kernel-released lock for a key, only to save work: everything is correct without it. `*lock` is
    -1 when none could be had. Waits at most timeout_ms, and logs whom it waits for after 1 s, then
@@ -95,10 +100,20 @@ dsajit_status cache_publish(struct cache *cache, const struct cache_key *key,
 void cache_lock(struct cache *cache, const struct cache_key *key, int timeout_ms, int *lock);
 void cache_unlock(int lock);
 
-/* Walks every entry file of a layer directory in the order of their names, until `visit` returns
-   false; used by tools. NOT_FOUND when there is no such directory. */
-typedef bool (*cache_visit_function)(void *user, const char *path);
-dsajit_status cache_walk(const char *directory, cache_visit_function visit, void *user,
-                         dsajit_error *error);
+/* Says in the log why an entry is about to be made that was made before, or that another toolchain
+   made, as far as that is known: a warning the first time that the cache fails to do its work,
+   information otherwise. To be called between a miss and its compile. */
+void cache_report_recompile(struct cache *cache, const struct cache_key *key);
+/* The same as text, without logging; empty when nothing is known. */
+void cache_describe_miss(const struct cache *cache, const struct cache_key *key,
+                         struct bytes *text);
+
+/* What this process has done with it so far. */
+struct cache_counts {
+    uint64_t waits, wait_ms; /* for locks */
+    uint64_t published, publish_failures;
+    uint64_t quarantines, evictions;
+};
+struct cache_counts cache_counts(const struct cache *cache);
 
 #endif

@@ -1,5 +1,7 @@
 #include "cache/directory.h"
 
+#include "base/variable.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -9,13 +11,6 @@
 #include <unistd.h>
 
 /* ---- Choosing ---- */
-
-/* An unset variable and an empty one are the same, and a set-user-id program trusts neither. */
-static const char *variable(const char *name)
-{
-    const char *value = secure_getenv(name);
-    return value && *value ? value : NULL;
-}
 
 static char *join(const char *directory, const char *rest)
 {
@@ -44,7 +39,7 @@ static bool is_directory(const char *path)
    database. NULL when there is none. */
 static char *home_directory(void)
 {
-    const char *home = variable("HOME");
+    const char *home = variable_get("HOME");
     if (is_directory(home))
         return strdup(home);
     struct passwd record, *found = NULL;
@@ -66,10 +61,10 @@ char *directory_choose(const char *option)
 {
     if (option)
         return make_absolute(option);
-    const char *named = variable("DSAJIT_CACHE_DIR");
+    const char *named = variable_get("DSAJIT_CACHE_DIR");
     if (named)
         return make_absolute(named);
-    const char *caches = variable("XDG_CACHE_HOME");
+    const char *caches = variable_get("XDG_CACHE_HOME");
     if (caches && *caches == '/') /* the XDG specification has relative ones ignored */
         return join(caches, "dsajit");
     char *home = home_directory();
@@ -109,8 +104,8 @@ char **directory_choose_prebuilt(const char *const *option)
     if (option) {
         for (; good && *option; option++)
             good = append_directory(&list, &count, *option);
-    } else if (variable("DSAJIT_PREBUILT_PATH")) {
-        copy = strdup(variable("DSAJIT_PREBUILT_PATH"));
+    } else if (variable_get("DSAJIT_PREBUILT_PATH")) {
+        copy = strdup(variable_get("DSAJIT_PREBUILT_PATH"));
         good = good && copy;
         for (char *path = good ? strtok_r(copy, ":", &rest) : NULL; good && path;
              path = strtok_r(NULL, ":", &rest))
@@ -147,7 +142,7 @@ int directory_make(const char *path, mode_t mode)
 
 static bool is_shared(void)
 {
-    const char *shared = variable("DSAJIT_CACHE_SHARED");
+    const char *shared = variable_get("DSAJIT_CACHE_SHARED");
     return shared && !strcmp(shared, "1");
 }
 

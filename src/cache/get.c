@@ -1,6 +1,8 @@
 /* Looking entries up. */
 #include "base/file.h"
 #include "cache/entry.h"
+#include "cache/evict.h"
+#include "cache/history.h"
 #include "cache/key.h"
 #include "cache/layers.h"
 
@@ -44,13 +46,28 @@ static bool move_aside(const char *path, const struct stat *read)
     return moved;
 }
 
+static void add_to_history(const char *path, const char *reason)
+{
+    char *lock = NULL;
+    if (asprintf(&lock, "%.*s" LOCK_SUFFIX, (int)(strlen(path) - strlen(ENTRY_SUFFIX)), path) < 0)
+        return;
+    history_append_to(lock, HISTORY_DAMAGED, reason);
+    free(lock);
+}
+
 static void report_bad(struct cache *cache, bool writable, const char *path,
                        const struct stat *state, const char *reason)
 {
-    if (writable && move_aside(path, state))
+    bool moved = writable && move_aside(path, state);
+    if (moved)
+        add_to_history(path, reason);
+    bool news = is_news(cache, path);
+    if (moved || news)
+        atomic_fetch_add(&cache->counters.quarantines, 1);
+    if (moved)
         log_message(&cache->log, DSAJIT_LOG_WARNING,
                     "bad cache entry %s: %s; moved aside, will be compiled again", path, reason);
-    else if (is_news(cache, path))
+    else if (news)
         log_message(&cache->log, DSAJIT_LOG_WARNING, "bad cache entry %s: %s; not used", path,
                     reason);
 }
@@ -105,6 +122,8 @@ static bool read_entry(struct cache *cache, char *path, bool writable, const str
         if (found) {
             entry->path = path;
             entry->prebuilt = !writable;
+            if (writable)
+                evict_touch(path, &state);
         } else {
             report_bad(cache, writable, path, &state, error.message);
             cache_entry_free(entry);
@@ -138,7 +157,8 @@ static bool get_any(struct cache *cache, const char *directory, bool writable,
     for (int i = 0; i < count; i++) {
         const char *file = files[i]->d_name;
         char *path = NULL;
-        if (!found && key_is_entry_name(file) && !strncmp(file, name->base, strlen(name->base)) &&
+        if (!found && key_is_file_name(file, ENTRY_SUFFIX) &&
+            !strncmp(file, name->base, strlen(name->base)) &&
             asprintf(&path, "%s/%s", bucket, file) >= 0) {
             found = read_entry(cache, path, writable, wanted, entry);
             if (!found)

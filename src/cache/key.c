@@ -62,10 +62,20 @@ char *key_bucket_path(const char *directory, const struct key_name *name)
     return asprintf(&path, "%s/%s", directory, name->bucket) < 0 ? NULL : path;
 }
 
-bool key_is_entry_name(const char *file_name)
+bool key_is_file_name(const char *file_name, const char *suffix)
 {
     const size_t base = DIGEST_HEX_SIZE - 1 - BUCKET_DIGITS;
     return strspn(file_name, hex_digits) == base && file_name[base] == '-' &&
            strspn(file_name + base + 1, hex_digits) == TOOLCHAIN_DIGITS &&
-           !strcmp(file_name + base + 1 + TOOLCHAIN_DIGITS, ENTRY_SUFFIX);
+           !strcmp(file_name + base + 1 + TOOLCHAIN_DIGITS, suffix);
+}
+
+static struct bytes borrow(const char *text)
+{
+    return (struct bytes){.data = (uint8_t *)text, .size = strlen(text)};
+}
+
+struct cache_key key_of_entry(const struct cache_entry *entry)
+{
+    return (struct cache_key){borrow(entry->key_base), borrow(entry->key_toolchain)};
 }

@@ -5,8 +5,9 @@
 #include "base/digest.h"
 #include "cache/cache.h"
 
-#define ENTRY_SUFFIX ".dsajit"
-#define LOCK_SUFFIX  ".lock"
+#define ENTRY_SUFFIX       ".dsajit"
+#define LOCK_SUFFIX        ".lock"
+#define QUARANTINED_SUFFIX ENTRY_SUFFIX ".bad"
 
 enum { BUCKET_DIGITS = 2, TOOLCHAIN_DIGITS = 16 };
 
@@ -25,7 +26,10 @@ char *key_path(const char *directory, const struct key_name *name, const char *s
 /* DIRECTORY/BUCKET; NULL when memory ran out. */
 char *key_bucket_path(const char *directory, const struct key_name *name);
 
-/* The file name is an entry's, whatever its key. */
-bool key_is_entry_name(const char *file_name);
+/* The file name is BASE-TOOLCHAIN SUFFIX of some key; with the entries' suffix, an entry's. */
+bool key_is_file_name(const char *file_name, const char *suffix);
+
+/* A key that borrows the texts of an entry's; not to be freed. */
+struct cache_key key_of_entry(const struct cache_entry *entry);
 
 #endif

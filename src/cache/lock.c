@@ -1,12 +1,12 @@
-/* The lock of a key: flock on a file that is never removed while the cache is in use, since another
-   process may hold or wait for the removed one. The kernel releases it whatever happens to its
-   holder. */
+/* The lock of a key: flock, which the kernel releases whatever happens to its holder. Its file is
+   removed only when nobody has taken it for a month; whoever takes it makes sure afterwards that
+   the file still has its name, since others would not meet him on a removed one. */
+#include "cache/history.h"
 #include "cache/key.h"
 #include "cache/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,7 +14,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAUSE_MIN_MS = 1, PAUSE_MAX_MS = 50, FIRST_REPORT_MS = 1000, HOLDER_SIZE = 96 };
+enum { PAUSE_MIN_MS = 1, PAUSE_MAX_MS = 50, FIRST_REPORT_MS = 1000, TRIES_MAX = 8 };
+
+/* One attempt to get a lock. */
+struct attempt {
+    struct cache *cache;
+    const struct cache_key *key;
+    char *path;
+    int64_t start, next_report;
+    int timeout_ms;
+    bool waited;
+};
 
 static int64_t now_ms(void)
 {
@@ -23,52 +33,26 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int open_lock(const struct cache *cache, const struct cache_key *key)
+static int open_lock(const struct cache *cache, const struct key_name *name, const char *path)
 {
-    struct key_name name;
-    key_name(key, &name);
-    char *bucket = key_bucket_path(cache->directory, &name);
-    char *path = key_path(cache->directory, &name, LOCK_SUFFIX);
+    char *bucket = key_bucket_path(cache->directory, name);
     int fd = -1;
     mode_t mode = cache->directory_mode & 0666;
-    if (bucket && path && !cache_make_bucket(cache, bucket))
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
+    if (bucket && !cache_make_bucket(cache, bucket))
+        fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
     if (fd >= 0)
         fchmod(fd, mode); /* against the umask, in a shared cache; only the file's owner can */
     free(bucket);
-    free(path);
     return fd;
 }
 
-/* For those who wait, and for people; never read to decide anything. */
-static void write_holder(int fd)
+static void report_wait(const struct attempt *attempt, int64_t waited_ms)
 {
-    char host[64] = "?", text[HOLDER_SIZE];
-    gethostname(host, sizeof host - 1);
-    int size = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
-    if (!ftruncate(fd, 0) && pwrite(fd, text, (size_t)size, 0) != size)
-        return; /* a full disk; the lock is what counts */
-}
-
-static void read_holder(int fd, char text[HOLDER_SIZE])
-{
-    ssize_t size = pread(fd, text, HOLDER_SIZE - 1, 0);
-    text[size > 0 ? size : 0] = '\0';
-    for (char *c = text; *c; c++) {
-        if (*c < ' ' || *c > '~')
-            *c = '\0';
-    }
-    if (!*text)
-        snprintf(text, HOLDER_SIZE, "another process");
-}
-
-static void report_wait(const struct cache *cache, int fd, const struct cache_key *key,
-                        int64_t waited_ms)
-{
-    char holder[HOLDER_SIZE];
-    read_holder(fd, holder);
-    log_message(&cache->log, DSAJIT_LOG_INFO, "waited %.0f s for %s, which makes the entry of:\n%s",
-                (double)waited_ms / 1000, holder, bytes_text(&key->base));
+    struct history_record record;
+    bool known = history_last(attempt->path, false, &record);
+    log_message(&attempt->cache->log, DSAJIT_LOG_INFO,
+                "waited %.0f s for %s, which makes the entry of:\n%s", (double)waited_ms / 1000,
+                known ? record.who : "another process", bytes_text(&attempt->key->base));
 }
 
 static void pause_ms(int64_t ms)
@@ -78,24 +62,53 @@ static void pause_ms(int64_t ms)
 }
 
 /* True when the lock is held. */
-static bool wait_for_lock(const struct cache *cache, int fd, const struct cache_key *key,
-                          int timeout_ms)
+static bool wait_for_lock(struct attempt *attempt, int fd)
 {
-    int64_t start = now_ms(), next_report = FIRST_REPORT_MS, pause = PAUSE_MIN_MS;
+    int64_t pause = PAUSE_MIN_MS;
     while (flock(fd, LOCK_EX | LOCK_NB)) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
             return false;
-        int64_t waited = now_ms() - start;
-        if (waited >= timeout_ms)
+        attempt->waited = true;
+        int64_t waited = now_ms() - attempt->start;
+        int64_t left = attempt->timeout_ms - waited;
+        if (left <= 0)
             return false;
-        if (waited >= next_report) {
-            report_wait(cache, fd, key, waited);
-            next_report *= 2;
+        if (waited >= attempt->next_report) {
+            report_wait(attempt, waited);
+            attempt->next_report *= 2;
         }
-        pause_ms(pause < timeout_ms - waited ? pause : timeout_ms - waited);
+        pause_ms(pause < left ? pause : left);
         pause = pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS;
     }
     return true;
+}
+
+/* Nobody has removed the open file, or replaced it, as far as can be seen. */
+static bool is_current(int fd, const char *path)
+{
+    struct stat opened, named;
+    if (fstat(fd, &opened) || stat(path, &named))
+        return errno != ENOENT;
+    return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/* The locked file, or -1. */
+static int take(struct attempt *attempt, const struct key_name *name)
+{
+    for (int i = 0; i < TRIES_MAX; i++) {
+        int fd = open_lock(attempt->cache, name, attempt->path);
+        if (fd < 0)
+            return -1;
+        bool locked = wait_for_lock(attempt, fd);
+        if (locked && is_current(fd, attempt->path))
+            return fd;
+        close(fd);
+        if (!locked)
+            return -1;
+    }
+    return -1;
 }
 
 void cache_lock(struct cache *cache, const struct cache_key *key, int timeout_ms, int *lock)
@@ -103,15 +116,26 @@ void cache_lock(struct cache *cache, const struct cache_key *key, int timeout_ms
     *lock = -1;
     if (!cache->directory)
         return;
-    int fd = open_lock(cache, key);
-    if (fd < 0)
+    struct key_name name;
+    key_name(key, &name);
+    struct attempt attempt = {
+        .cache = cache,
+        .key = key,
+        .path = key_path(cache->directory, &name, LOCK_SUFFIX),
+        .start = now_ms(),
+        .next_report = FIRST_REPORT_MS,
+        .timeout_ms = timeout_ms,
+    };
+    if (!attempt.path)
         return;
-    if (wait_for_lock(cache, fd, key, timeout_ms)) {
-        write_holder(fd);
-        *lock = fd;
-    } else {
-        close(fd);
+    *lock = take(&attempt, &name);
+    if (*lock >= 0)
+        history_append(*lock, HISTORY_BEGAN, NULL);
+    if (attempt.waited) {
+        atomic_fetch_add(&cache->counters.waits, 1);
+        atomic_fetch_add(&cache->counters.wait_ms, (uint64_t)(now_ms() - attempt.start));
     }
+    free(attempt.path);
 }
 
 void cache_unlock(int lock)

@@ -139,10 +139,8 @@ static void remember(struct inspector *inspector, const struct cache_key *key,
         {"metadata", inspection->metadata.data, inspection->metadata.size},
         {"listing", inspection->listing.data, inspection->listing.size},
     };
-    dsajit_error error;
-    if (cache_publish(inspector->cache, key, sections, sizeof sections / sizeof *sections, &error))
-        log_message(&inspector->log, DSAJIT_LOG_WARNING, "an inspection wasn't cached: %s",
-                    error.message);
+    /* A failure is the cache's to tell, and costs this process nothing. */
+    cache_publish(inspector->cache, key, sections, sizeof sections / sizeof *sections, NULL);
 }
 
 dsajit_status inspector_inspect(struct inspector *inspector, const void *code, size_t size,

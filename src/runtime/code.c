@@ -87,12 +87,9 @@ static void publish(dsajit_context *context, const struct cache_key *key, const 
         {"code", code->image, code->size},
         {"log", result->log.data, result->log.size},
     };
-    dsajit_error error;
-    if (!bytes_failed(&resources) &&
-        cache_publish(context->cache, key, sections, sizeof sections / sizeof *sections, &error))
-        log_message(&context->log, DSAJIT_LOG_WARNING,
-                    "a compiled kernel was not kept, the next process will compile it again: %s",
-                    error.message);
+    /* A failure is the cache's to tell, and costs this process nothing. */
+    if (!bytes_failed(&resources))
+        cache_publish(context->cache, key, sections, sizeof sections / sizeof *sections, NULL);
     bytes_free(&resources);
 }
 
@@ -165,8 +162,10 @@ static dsajit_status compile_once(dsajit_context *context, const struct code_req
     dsajit_status status = DSAJIT_ERROR_NOT_FOUND;
     if (!request->recompile) {
         status = look_up(context, key, code, NULL);
-        if (status)
+        if (status) {
             code_free(code);
+            cache_report_recompile(context->cache, key);
+        }
     }
     if (status)
         status = compile(context, request, key, source, code, error);

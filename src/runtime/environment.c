@@ -1,15 +1,10 @@
 #include "runtime/environment.h"
 
+#include "base/variable.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As getenv, but unset and empty are the same, and a set-user-ID program reads none. */
-static const char *variable(const char *name)
-{
-    const char *value = secure_getenv(name);
-    return value && *value ? value : NULL;
-}
 
 static dsajit_status complete_device(dsajit_options *options, dsajit_error *error)
 {
@@ -19,7 +14,7 @@ static dsajit_status complete_device(dsajit_options *options, dsajit_error *erro
         [DSAJIT_DEVICE_EMULATOR] = "emulator",
         [DSAJIT_DEVICE_NONE] = "none",
     };
-    const char *value = variable("DSAJIT_DEVICE");
+    const char *value = variable_get("DSAJIT_DEVICE");
     if (options->device != DSAJIT_DEVICE_AUTO || !value)
         return DSAJIT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -34,7 +29,7 @@ static dsajit_status complete_device(dsajit_options *options, dsajit_error *erro
 
 static dsajit_status complete_timeout(dsajit_options *options, dsajit_error *error)
 {
-    const char *value = variable("DSAJIT_COMPILE_TIMEOUT_MS");
+    const char *value = variable_get("DSAJIT_COMPILE_TIMEOUT_MS");
     if (options->compile_timeout_ms > 0 || !value)
         return DSAJIT_OK;
     char *end;
@@ -50,7 +45,7 @@ static dsajit_status complete_timeout(dsajit_options *options, dsajit_error *err
 
 static dsajit_status complete_strict(dsajit_options *options, dsajit_error *error)
 {
-    const char *value = variable("DSAJIT_STRICT");
+    const char *value = variable_get("DSAJIT_STRICT");
     if (!value)
         return DSAJIT_OK;
     if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
@@ -75,9 +70,9 @@ dsajit_status environment_complete(const dsajit_options *given, dsajit_options *
     if (status)
         return status;
     if (!options->hip_library)
-        options->hip_library = variable("DSAJIT_HIP_LIBRARY");
+        options->hip_library = variable_get("DSAJIT_HIP_LIBRARY");
     if (!options->template_directory)
-        options->template_directory = variable("DSAJIT_TEMPLATE_DIR");
+        options->template_directory = variable_get("DSAJIT_TEMPLATE_DIR");
     status = complete_strict(options, error);
     if (status)
         return status;

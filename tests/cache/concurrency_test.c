@@ -92,7 +92,7 @@ static void stress(const char *folder)
     for (size_t i = 0; i < PROCESSES; i++)
         wait_for_success(children[i]);
     assert_int_equal(count_files(folder, "*.dsajit"), VARIANTS);
-    assert_int_equal(count_files(folder, "*"), VARIANTS);
+    assert_int_equal(count_files(folder, "*"), VARIANTS + 1); /* the marker of the last sweep */
 }
 
 static void processes_publish_and_read_at_the_same_time(void **state)

@@ -1,6 +1,8 @@
 /* Where entries are found, and what becomes of bad ones. */
 #include "support.h"
 
+#include "cache/walk.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +49,7 @@ static void publishing_again_replaces(void **state)
     publish_text(cache, &key, "first");
     publish_text(cache, &key, "second");
     assert_holds(cache, &key, "second");
-    assert_int_equal(count_files(folder, "*"), 1);
+    assert_int_equal(count_files(folder, "*"), 2); /* and the marker of the last sweep */
     cache_close(cache);
     cache_key_free(&key);
 }
@@ -374,31 +376,43 @@ static void a_cache_that_was_removed_is_made_again(void **state)
     cache_key_free(&key);
 }
 
-static bool count_visit(void *user, const char *path)
+static bool count_visit(void *user, const struct layer_file *file)
 {
-    (void)path;
+    int *counts = user;
+    counts[file->kind]++;
+    return true;
+}
+
+static bool stop_at_the_second(void *user, const struct layer_file *file)
+{
+    (void)file;
     return ++*(int *)user < 2;
 }
 
-static void a_walk_sees_entries_only_and_can_stop(void **state)
+static void a_walk_tells_files_apart_and_can_stop(void **state)
 {
     (void)state;
-    char folder[PATH_SIZE];
-    int visits = 0;
+    char folder[PATH_SIZE], path[PATH_SIZE];
+    int counts[FILE_UNKNOWN + 1] = {0}, visits = 0;
     fresh_folder("walk", folder);
     fill(folder, "a", "one", "a");
+    only_entry(folder, path);
+    shell("cp '%s' '%s.bad' && touch \"$(echo '%s' | sed s/dsajit$/lock/)\"", path, path, path);
     fill(folder, "b", "one", "b");
     fill(folder, "c", "one", "c");
-    shell("cd '%s' && mkdir -p zz 00 && touch toolchain-1 00/.tmp-abc 00/x.lock 00/y.dsajit "
-          "00/z.dsajit.bad",
+    shell("cd '%s' && mkdir -p zz 00 && touch toolchain-1 .tmp-def 00/.tmp-abc 00/x.lock "
+          "00/y.dsajit 00/z.dsajit.bad zz/.tmp-ghi",
           folder);
-    assert_int_equal(cache_walk(folder, count_visit, &visits, NULL), DSAJIT_OK);
+    assert_int_equal(walk_layer(folder, count_visit, counts), 0);
+    assert_int_equal(counts[FILE_ENTRY], 3);
+    assert_int_equal(counts[FILE_LOCK], 1);
+    assert_int_equal(counts[FILE_QUARANTINED], 1);
+    assert_int_equal(counts[FILE_TEMPORARY], 2);
+    assert_int_equal(counts[FILE_TOOLCHAIN], 1);
+    assert_int_equal(counts[FILE_MARKER], 1);
+    assert_int_equal(walk_layer(folder, stop_at_the_second, &visits), 0);
     assert_int_equal(visits, 2);
-    visits = -1000;
-    assert_int_equal(cache_walk(folder, count_visit, &visits, NULL), DSAJIT_OK);
-    assert_int_equal(visits, -997);
-    assert_int_equal(cache_walk("/nonexistent", count_visit, &visits, NULL),
-                     DSAJIT_ERROR_NOT_FOUND);
+    assert_int_equal(walk_layer("/nonexistent", count_visit, counts), ENOENT);
 }
 
 int main(void)
@@ -418,7 +432,7 @@ int main(void)
         cmocka_unit_test(prebuilt_layers_may_be_anything),
         cmocka_unit_test(a_read_only_directory_serves_hits),
         cmocka_unit_test(a_cache_that_was_removed_is_made_again),
-        cmocka_unit_test(a_walk_sees_entries_only_and_can_stop),
+        cmocka_unit_test(a_walk_tells_files_apart_and_can_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include "cache/walk.h"
+
 #include <dirent.h>
 #include <fnmatch.h>
 #include <ftw.h>
@@ -89,18 +91,20 @@ void assert_absent(struct cache *cache, const struct cache_key *key)
     assert_int_equal(cache_get(cache, key, &entry, &error), DSAJIT_ERROR_NOT_FOUND);
 }
 
-static bool take_path(void *user, const char *path)
+static bool take_path(void *user, const struct layer_file *file)
 {
     char *taken = user;
-    assert_int_equal(*taken, '\0');
-    snprintf(taken, PATH_SIZE, "%s", path);
+    if (file->kind == FILE_ENTRY) {
+        assert_int_equal(*taken, '\0');
+        snprintf(taken, PATH_SIZE, "%s", file->path);
+    }
     return true;
 }
 
 void only_entry(const char *directory, char path[PATH_SIZE])
 {
     *path = '\0';
-    assert_int_equal(cache_walk(directory, take_path, path, NULL), DSAJIT_OK);
+    assert_int_equal(walk_layer(directory, take_path, path), 0);
     assert_int_not_equal(*path, '\0');
 }
 
