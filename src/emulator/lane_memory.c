@@ -54,17 +54,14 @@ static void store_dword(uint8_t *at, uint32_t value)
 /* Bytes and words, low byte first. */
 static uint32_t load_narrow(const uint8_t *at, unsigned bytes)
 {
-    uint32_t value = __atomic_load_n(at, __ATOMIC_RELAXED);
-    if (bytes == 2)
-        value |= (uint32_t)__atomic_load_n(at + 1, __ATOMIC_RELAXED) << 8;
-    return value;
+    return bytes == 1 ? at[0] : at[0] | (uint32_t)at[1] << 8;
 }
 
 static void store_narrow(uint8_t *at, unsigned bytes, uint32_t value)
 {
-    __atomic_store_n(at, (uint8_t)value, __ATOMIC_RELAXED);
+    at[0] = (uint8_t)value;
     if (bytes == 2)
-        __atomic_store_n(at + 1, (uint8_t)(value >> 8), __ATOMIC_RELAXED);
+        at[1] = (uint8_t)(value >> 8);
 }
 
 static uint32_t sign_extend(uint32_t value, unsigned bytes)
@@ -99,13 +96,13 @@ void lane_memory_load(const struct lane_memory *memory, enum memory_format forma
             data[0][lane] = extend_into(value, format, data[0][lane]);
             continue;
         }
-        for (unsigned part = 0; part < formats[format].dwords; ++part)
+        for (size_t part = 0; part < formats[format].dwords; ++part)
             data[part][lane] = 4 * part < present ? load_dword(at + 4 * part) : 0;
     }
 }
 
 void lane_memory_store(const struct lane_memory *memory, enum memory_format format,
-                       const uint32_t *const data[])
+                       const uint32_t data[][LANES])
 {
     unsigned bytes = formats[format].bytes, lane;
     unsigned shift = formats[format].half == HIGH_HALF ? 16 : 0;
@@ -117,8 +114,18 @@ void lane_memory_store(const struct lane_memory *memory, enum memory_format form
                 store_narrow(at, bytes, data[0][lane] >> shift);
             continue;
         }
-        for (unsigned part = 0; 4 * part < present; ++part)
+        for (size_t part = 0; 4 * part < present; ++part)
             store_dword(at + 4 * part, data[part][lane]);
+    }
+}
+
+void lane_memory_read_registers(struct wave *wave, const struct operand *operand, unsigned dwords,
+                                uint32_t data[][LANES])
+{
+    for (unsigned part = 0; part < dwords; ++part) {
+        const uint32_t *lanes = wave_register(wave, operand, part, data[part]);
+        if (lanes != data[part])
+            memcpy(data[part], lanes, sizeof data[part]);
     }
 }
 
@@ -127,12 +134,10 @@ void lane_memory_load_registers(const struct lane_memory *memory, enum memory_fo
                                 unsigned result)
 {
     uint32_t data[LANE_DWORDS_MAX][LANES];
-    const struct operand *operand = &instruction->operands[result];
     if (formats[format].half == WHOLE) {
         memset(data, 0, formats[format].dwords * sizeof data[0]);
     } else {
-        uint32_t scratch[LANES];
-        memcpy(data[0], wave_register(wave, operand, 0, scratch), sizeof data[0]);
+        lane_memory_read_registers(wave, &instruction->operands[result], 1, data);
     }
     lane_memory_load(memory, format, data);
     for (unsigned part = 0; part < formats[format].dwords; ++part)
@@ -143,11 +148,9 @@ void lane_memory_store_registers(const struct lane_memory *memory, enum memory_f
                                  struct wave *wave, const struct instruction *instruction,
                                  unsigned data)
 {
-    uint32_t scratch[LANE_DWORDS_MAX][LANES];
-    const uint32_t *parts[LANE_DWORDS_MAX];
-    for (unsigned part = 0; part < formats[format].dwords; ++part)
-        parts[part] = wave_register(wave, &instruction->operands[data], part, scratch[part]);
-    lane_memory_store(memory, format, parts);
+    uint32_t values[LANE_DWORDS_MAX][LANES];
+    lane_memory_read_registers(wave, &instruction->operands[data], formats[format].dwords, values);
+    lane_memory_store(memory, format, (const uint32_t(*)[LANES])values);
 }
 
 static void set_lane(struct lane_memory *memory, unsigned lane, uint8_t *bytes, size_t size)
@@ -183,7 +186,7 @@ bool lane_memory_locate_scratch(struct lane_memory *memory, struct wave *wave,
                           " bytes",
                           size, offset, wave->scratch_size);
     uint64_t start = wave->scratch_base + (uint64_t)lane * wave->scratch_size;
-    set_lane(memory, lane, (uint8_t *)(uintptr_t)(start + (uint64_t)offset), size);
+    set_lane(memory, lane, device_pointer(start + (uint64_t)offset), size);
     return true;
 }
 
@@ -198,6 +201,6 @@ bool lane_memory_locate_global(struct lane_memory *memory, struct wave *wave,
     if (!device_memory_check(wave->memory, &wave->memory_hint, address, size, access != LDS_READ,
                              why))
         return wave_fault(wave, instruction, (int)lane, "%s", why);
-    set_lane(memory, lane, (uint8_t *)(uintptr_t)address, size);
+    set_lane(memory, lane, device_pointer(address), size);
     return true;
 }

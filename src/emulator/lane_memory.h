@@ -43,7 +43,11 @@ struct lane_memory {
 void lane_memory_load(const struct lane_memory *memory, enum memory_format format,
                       uint32_t data[][LANES]);
 void lane_memory_store(const struct lane_memory *memory, enum memory_format format,
-                       const uint32_t *const data[]);
+                       const uint32_t data[][LANES]);
+
+/* Copies an operand's first dwords. */
+void lane_memory_read_registers(struct wave *wave, const struct operand *operand, unsigned dwords,
+                                uint32_t data[][LANES]);
 
 /* An instruction's load and store with its operand `result` or `data`. */
 void lane_memory_load_registers(const struct lane_memory *memory, enum memory_format format,

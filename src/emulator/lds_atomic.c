@@ -34,20 +34,15 @@ static bool atomic(struct wave *wave, const struct instruction *instruction)
                     LDS_ATOMIC, &memory))
         return false;
 
-    uint32_t scratch[2][2][LANES], results[2][LANES] = {{0}};
-    const uint32_t *data[2][2] = {{0}};
-    for (unsigned i = 0; i < operation->data_count; ++i) {
-        for (unsigned part = 0; part < dwords; ++part)
-            data[i][part] = wave_register(wave, address + 1 + i, part, scratch[i][part]);
-    }
+    uint32_t data[2][2][LANES] = {{{0}}}, results[2][LANES] = {{0}};
+    for (unsigned i = 0; i < operation->data_count; ++i)
+        lane_memory_read_registers(wave, address + 1 + i, dwords, data[i]);
     unsigned lane;
     for (uint64_t rest = memory.lanes; next_lane(&rest, &lane);) {
-        uint64_t values[2] = {0}, old = load(memory.bytes[lane], dwords);
-        for (unsigned i = 0; i < operation->data_count; ++i) {
-            for (unsigned part = 0; part < dwords; ++part)
-                values[i] |= (uint64_t)data[i][part][lane] << 32 * part;
-        }
-        store(memory.bytes[lane], dwords, operation->combine(old, values[0], values[1]));
+        uint64_t old = load(memory.bytes[lane], dwords);
+        uint64_t data0 = data[0][0][lane] | (uint64_t)data[0][1][lane] << 32;
+        uint64_t data1 = data[1][0][lane] | (uint64_t)data[1][1][lane] << 32;
+        store(memory.bytes[lane], dwords, operation->combine(old, data0, data1));
         results[0][lane] = (uint32_t)old;
         results[1][lane] = (uint32_t)(old >> 32);
     }

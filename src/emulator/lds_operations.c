@@ -69,7 +69,7 @@ static bool read_pair(struct wave *wave, const struct instruction *instruction)
 {
     enum memory_format format = format_of_pair(instruction);
     size_t size = memory_format_bytes(format);
-    unsigned dwords = memory_format_dwords(format);
+    size_t dwords = memory_format_dwords(format);
     uint32_t data[LANE_DWORDS_MAX][LANES] = {{0}};
     for (unsigned which = 0; which < 2; ++which) {
         struct lane_memory memory;
@@ -79,7 +79,7 @@ static bool read_pair(struct wave *wave, const struct instruction *instruction)
         lane_memory_load(&memory, format, data + which * dwords);
     }
     /* Only now: the address may be in one of the result's registers. */
-    for (unsigned part = 0; part < 2 * dwords; ++part)
+    for (unsigned part = 0; part < 2 * (unsigned)dwords; ++part)
         wave_result(wave, instruction, 0, part, data[part]);
     lds_issue(wave, instruction, true);
     return true;
@@ -105,7 +105,7 @@ static bool exchange_pair(struct wave *wave, const struct instruction *instructi
 {
     enum memory_format format = format_of_pair(instruction);
     size_t size = memory_format_bytes(format);
-    unsigned dwords = memory_format_dwords(format);
+    size_t dwords = memory_format_dwords(format);
     uint32_t data[LANE_DWORDS_MAX][LANES] = {{0}};
     for (unsigned which = 0; which < 2; ++which) {
         struct lane_memory memory;
@@ -115,7 +115,7 @@ static bool exchange_pair(struct wave *wave, const struct instruction *instructi
         lane_memory_load(&memory, format, data + which * dwords);
         lane_memory_store_registers(&memory, format, wave, instruction, 2 + which);
     }
-    for (unsigned part = 0; part < 2 * dwords; ++part)
+    for (unsigned part = 0; part < 2 * (unsigned)dwords; ++part)
         wave_result(wave, instruction, 0, part, data[part]);
     lds_issue(wave, instruction, true);
     return true;

@@ -50,7 +50,7 @@ static void *mapping_of(const struct device_memory *memory, const struct region 
                         size_t *size)
 {
     *size = round_up(size_of(region), memory->page_size) + 2 * memory->page_size;
-    return (void *)(region->start - memory->page_size);
+    return device_pointer(region->start - memory->page_size);
 }
 
 static bool map_region(const struct device_memory *memory, size_t size, struct region *region)
@@ -202,7 +202,7 @@ void *device_memory_allocate(struct device_memory *memory, size_t size)
     if (size > 0 && size <= memory->capacity - memory->used && map_region(memory, size, &region)) {
         if (insert(memory, &region)) {
             memory->used += size;
-            address = (void *)region.start;
+            address = device_pointer(region.start);
         } else {
             unmap_region(memory, &region);
         }

@@ -17,6 +17,12 @@ enum { MEMORY_WHY_SIZE = 160 };
    freed, so that a stale address is met by a fault and not by somebody else's data. */
 struct device_memory;
 
+static inline void *device_pointer(uint64_t address)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): an address from a register or a descriptor */
+    return (void *)(uintptr_t)address;
+}
+
 /* NULL: no host memory. Destroying unmaps what is still allocated. */
 struct device_memory *device_memory_create(size_t capacity_bytes);
 void device_memory_destroy(struct device_memory *memory);

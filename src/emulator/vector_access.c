@@ -194,8 +194,7 @@ bool vector_load_to_lds(struct wave *wave, const struct instruction *instruction
     static const enum memory_format whole[] = {FORMAT_B32, FORMAT_B64, FORMAT_B96, FORMAT_B128};
     uint32_t data[LANE_DWORDS_MAX][LANES];
     lane_memory_load(&source, format, data);
-    lane_memory_store(&target, whole[dwords - 1],
-                      (const uint32_t *const[]){data[0], data[1], data[2], data[3]});
+    lane_memory_store(&target, whole[dwords - 1], (const uint32_t(*)[LANES])data);
     wave_issue(wave, &wave->vector_memory, &item);
     return true;
 }

@@ -38,11 +38,8 @@ static bool atomic(struct wave *wave, const struct instruction *instruction)
     if (!vector_locate(wave, instruction, operands, dwords * sizeof(uint32_t), LDS_ATOMIC, &memory))
         return false;
 
-    uint32_t scratch[LANE_DWORDS_MAX][LANES], results[2][LANES] = {{0}};
-    const uint32_t *data[LANE_DWORDS_MAX] = {0};
-    for (unsigned part = 0; part < data_dwords; ++part)
-        data[part] =
-            wave_register(wave, &instruction->operands[operands->data], part, scratch[part]);
+    uint32_t data[LANE_DWORDS_MAX][LANES], results[2][LANES] = {{0}};
+    lane_memory_read_registers(wave, &instruction->operands[operands->data], data_dwords, data);
     unsigned lane;
     for (uint64_t rest = memory.lanes; next_lane(&rest, &lane);) {
         uint64_t values[2] = {0}, old;

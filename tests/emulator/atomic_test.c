@@ -295,7 +295,7 @@ static void check_run(struct harness *harness, const struct atomic_run *run, uin
     unsigned bits = run->form->bits;
     uint64_t old[LANES], data[LANES], compare[LANES], untouched[LANES];
     set_exec(wave, SOME_LANES);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         old[lane] = random_value(run->form, random);
         data[lane] = random_value(run->form, random);
         compare[lane] = lane % 2 ? old[lane] : random_value(run->form, random);
@@ -307,7 +307,7 @@ static void check_run(struct harness *harness, const struct atomic_run *run, uin
     }
     finish(harness);
     uint64_t mask = bits == 32 ? UINT32_MAX : UINT64_MAX;
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         bool active = SOME_LANES >> lane & 1;
         uint64_t expected =
             active ? run->form->expect(old[lane], data[lane], compare[lane], bits) & mask
@@ -341,7 +341,7 @@ static void lds_atomics_compute_and_return(void **state)
             struct wave *wave = harness_wave(&harness);
             fill_registers(wave, &random);
             uint8_t *lds = fill_lds(&harness, &random);
-            for (unsigned lane = 0; lane < LANES; ++lane)
+            for (size_t lane = 0; lane < LANES; ++lane)
                 wave->vector[ADDRESS][lane] = 8 * lane;
             check_run(&harness, &run, lds + 16, &random);
             harness_destroy(&harness);
@@ -396,7 +396,7 @@ static void check_vector_form(enum segment_text segment, const struct atomic_for
     set_scalar64(wave, 12, start);
     wave->scalar[14] = BYTES;
     wave->scalar[15] = 0x00027000;
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         if (segment == GLOBAL_BASE || segment == BUFFER)
             wave->vector[ADDRESS][lane] = 8 * lane;
         else
@@ -482,14 +482,14 @@ static void lanes_on_one_address_all_count(void **state)
     struct wave *wave = harness_wave(&harness);
     uint32_t random = 3, *lds = (uint32_t *)(void *)fill_lds(&harness, &random);
     lds[2] = 1000;
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         wave->vector[0][lane] = 8;
         wave->vector[1][lane] = 1;
     }
     finish(&harness);
     assert_int_equal(lds[2], 1064);
     uint64_t seen = 0;
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         seen |= UINT64_C(1) << (wave->vector[4][lane] - 1000);
     assert_int_equal(seen, UINT64_MAX);
     harness_destroy(&harness);
@@ -531,7 +531,7 @@ static void a_pair_is_exchanged(void **state)
     uint8_t *lds = fill_lds(&harness, &random);
     static uint8_t before[16384];
     memcpy(before, lds, sizeof before);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = 16 * lane;
     set_exec(wave, 1);
     finish(&harness);
@@ -554,8 +554,8 @@ static void buffer_atomics_out_of_range_do_nothing_and_return_zero(void **state)
     harness_create(&harness, "buffer_atomic_add_x2 v[4:5], v0, s[8:11], 0 offen sc0\n");
     harness_start(&harness);
     struct wave *wave = harness_wave(&harness);
-    uint64_t *memory = harness_allocate(&harness, 64 * 8, NULL);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    uint64_t *memory = harness_allocate(&harness, sizeof(uint64_t[LANES]), NULL);
+    for (size_t lane = 0; lane < LANES; ++lane) {
         memory[lane] = 1000 + lane;
         wave->vector[0][lane] = 8 * lane;
         set_vector64(wave, 4, lane, 5);
@@ -564,7 +564,7 @@ static void buffer_atomics_out_of_range_do_nothing_and_return_zero(void **state)
     wave->scalar[10] = 8 * 32 + 4; /* half of lane 32's value: all or nothing */
     wave->scalar[11] = 0x00027000;
     finish(&harness);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         assert_int_equal(memory[lane], 1000 + lane + (lane < 32 ? 5 : 0));
         assert_int_equal(read_registers(wave, 4, lane, 64), lane < 32 ? 1000 + lane : 0);
     }
@@ -624,7 +624,7 @@ static void threads_lose_no_update(void **state)
     } totals = {0}, *shared = harness_allocate(&harness, sizeof totals, &totals);
     uint32_t *taken = harness_allocate(&harness, WORK_ITEMS * sizeof *taken, NULL);
     memset(taken, 0, WORK_ITEMS * sizeof *taken);
-    harness_set_argument(&harness, 0, &shared, sizeof shared);
+    harness_set_argument(&harness, 0, &shared, sizeof(void *));
     harness_set_argument(&harness, 8, &taken, sizeof taken);
     harness.dispatch.grid[0] = WORKGROUPS;
     harness.dispatch.block[0] = 256;

@@ -57,16 +57,16 @@ static void each_load_delivers_its_bytes(void **state)
         wave->scalar[SOFFSET] = 1000;
         set_exec(wave, SOME_LANES);
         uint32_t expected[LANES][4];
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             wave->vector[0][lane] = next_random(&random) % (BYTES - 1116);
-            for (unsigned part = 0; part < 4; ++part)
+            for (size_t part = 0; part < 4; ++part)
                 expected[lane][part] = wave->vector[DATA + part][lane];
             if (SOME_LANES >> lane & 1)
                 expect_load(form, bytes + wave->vector[0][lane] + 1100, expected[lane]);
         }
         finish(&harness);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
-            for (unsigned part = 0; part < 4; ++part)
+        for (size_t lane = 0; lane < LANES; ++lane) {
+            for (size_t part = 0; part < 4; ++part)
                 assert_int_equal(wave->vector[DATA + part][lane], expected[lane][part]);
         }
         harness_destroy(&harness);
@@ -89,7 +89,7 @@ static void each_store_writes_its_bytes_and_no_others(void **state)
         memcpy(expected, bytes, BYTES);
         set_descriptor(wave, bytes, 0, BYTES);
         set_exec(wave, SOME_LANES);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             wave->vector[0][lane] = lane * 256 + next_random(&random) % 200;
             const uint32_t values[4] = {wave->vector[DATA][lane], wave->vector[DATA + 1][lane],
                                         wave->vector[DATA + 2][lane], wave->vector[DATA + 3][lane]};
@@ -108,9 +108,8 @@ static void addresses_have_all_their_parts(void **state)
     (void)state;
     static const struct {
         const char *operands;
-        unsigned index, offset,
-            soffset; /* factors of the lane's index, of the offset, of soffset */
-        unsigned immediate;
+        size_t index, offset, soffset; /* factors of the lane's index, of the offset, of soffset */
+        size_t immediate;
     } forms[] = {
         {"off, s[8:11], 0", 0, 0, 0, 0},
         {"off, s[8:11], 0 offset:60", 0, 0, 0, 60},
@@ -131,7 +130,7 @@ static void addresses_have_all_their_parts(void **state)
         set_descriptor(wave, bytes, STRIDE, BYTES);
         wave->scalar[SOFFSET] = 500;
         uint32_t expected[LANES];
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             wave->vector[0][lane] = wave->vector[2][lane] = 4 * (63 - lane);
             wave->vector[1][lane] = 2 * lane;
             memcpy(&expected[lane],
@@ -157,15 +156,15 @@ static void loads_out_of_range_give_zero_dword_by_dword(void **state)
     enum { RECORDS = 4001 };
     set_descriptor(wave, bytes, 0, RECORDS);
     wave->scalar[SOFFSET] = 32;
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = RECORDS - 48 - 24 + lane;
     /* What compilers put there to switch a lane off. */
     wave->vector[0][60] = UINT32_C(0x80000000);
     wave->vector[0][61] = UINT32_MAX;
     wave->vector[0][62] = UINT32_MAX - 47;
     finish(&harness);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
-        for (unsigned part = 0; part < 4; ++part) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
+        for (size_t part = 0; part < 4; ++part) {
             uint64_t at = (uint64_t)wave->vector[0][lane] + 48 + 4 * part;
             uint32_t expected = 0;
             if (at + 4 <= RECORDS)
@@ -188,9 +187,9 @@ static void stores_out_of_range_are_dropped_dword_by_dword(void **state)
     enum { RECORDS = 32 * 12 + 8 }; /* lane 32 has two dwords in range */
     memcpy(expected, bytes, BYTES);
     set_descriptor(wave, bytes, 0, RECORDS);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         wave->vector[0][lane] = 12 * lane;
-        for (unsigned part = 0; part < 3; ++part) {
+        for (size_t part = 0; part < 3; ++part) {
             if (12 * lane + 4 * part < RECORDS)
                 memcpy(expected + 12 * lane + 4 * part, &wave->vector[4 + part][lane], 4);
         }
@@ -214,10 +213,10 @@ static void narrow_accesses_are_checked_whole(void **state)
     set_descriptor(wave, bytes, 0, 33);
     uint32_t kept[LANES];
     memcpy(kept, wave->vector[6], sizeof kept);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = lane;
     finish(&harness);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         uint32_t word = lane + 2 <= 33 ? bytes[lane] + 256u * bytes[lane + 1] : 0;
         assert_int_equal(wave->vector[4][lane], word);
         assert_int_equal((int32_t)wave->vector[5][lane], lane < 33 ? (int8_t)bytes[lane] : 0);
@@ -238,12 +237,12 @@ static void with_index_and_stride_the_records_are_strides(void **state)
     uint8_t *bytes = allocate_random(&harness, &random);
     enum { STRIDE = 16, RECORDS = 40 };
     set_descriptor(wave, bytes, STRIDE, RECORDS);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         wave->vector[0][lane] = lane;
         wave->vector[1][lane] = lane;
     }
     finish(&harness);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         uint32_t structured = 0, raw = 0;
         if (lane < RECORDS)
             memcpy(&structured, bytes + lane * STRIDE + 4, 4);
@@ -289,7 +288,7 @@ static void unsupported_descriptors_are_refused(void **state)
 }
 
 /* `width`: dwords of a lane. Lanes out of range bring zeros to LDS. */
-static void check_load_to_lds(const char *name, unsigned width)
+static void check_load_to_lds(const char *name, size_t width)
 {
     static uint8_t expected[LDS_BYTES];
     uint32_t random = 10;
@@ -303,7 +302,7 @@ static void check_load_to_lds(const char *name, unsigned width)
     set_descriptor(wave, bytes, 0, 8000);
     wave->scalar[SOFFSET] = 100;
     wave->scalar[SCALAR_M0] = 2048;
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         uint8_t *to = expected + 2048 + 8 + 4 * width * lane;
         wave->vector[0][lane] = lane % 5 == 2 ? UINT32_C(0x80000000) : 16 * (lane * 29 % 64);
         if (lane % 5 == 2)

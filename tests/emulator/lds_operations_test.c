@@ -30,15 +30,15 @@ static struct wave *start(struct harness *harness, const char *assembly, uint32_
 static void set_addresses(struct wave *wave, unsigned alignment, unsigned reach, uint32_t *random)
 {
     unsigned places = (LDS_BYTES - reach) / alignment;
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = next_random(random) % places * alignment;
 }
 
 /* Addresses that no two lanes share: a window of 2 KB for each. */
 static void set_separate_addresses(struct wave *wave, unsigned alignment, uint32_t *random)
 {
-    for (unsigned lane = 0; lane < LANES; ++lane)
-        wave->vector[0][lane] = lane * 2048 + next_random(random) % 64 * alignment;
+    for (size_t lane = 0; lane < LANES; ++lane)
+        wave->vector[0][lane] = lane * 2048 + next_random(random) % 64 * (size_t)alignment;
 }
 
 static unsigned alignment_of(unsigned size)
@@ -62,15 +62,15 @@ static void each_read_delivers_its_bytes(void **state)
         const uint8_t *bytes = fill_lds(&harness, &random);
         set_exec(wave, SOME_LANES);
         uint32_t expected[LANES][4];
-        for (unsigned lane = 0; lane < LANES; ++lane) {
-            for (unsigned part = 0; part < 4; ++part)
+        for (size_t lane = 0; lane < LANES; ++lane) {
+            for (size_t part = 0; part < 4; ++part)
                 expected[lane][part] = wave->vector[4 + part][lane];
             if (SOME_LANES >> lane & 1)
                 expect_load(form, bytes + wave->vector[0][lane] + offset, expected[lane]);
         }
         finish(&harness);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
-            for (unsigned part = 0; part < 4; ++part)
+        for (size_t lane = 0; lane < LANES; ++lane) {
+            for (size_t part = 0; part < 4; ++part)
                 assert_int_equal(wave->vector[4 + part][lane], expected[lane][part]);
         }
         harness_destroy(&harness);
@@ -94,7 +94,7 @@ static void each_write_stores_its_bytes_and_no_others(void **state)
         const uint8_t *bytes = fill_lds(&harness, &random);
         set_exec(wave, SOME_LANES);
         memcpy(expected, bytes, LDS_BYTES);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             const uint32_t values[4] = {wave->vector[4][lane], wave->vector[5][lane],
                                         wave->vector[6][lane], wave->vector[7][lane]};
             if (SOME_LANES >> lane & 1)
@@ -108,7 +108,7 @@ static void each_write_stores_its_bytes_and_no_others(void **state)
 
 static const struct pair_form {
     const char *suffix;
-    unsigned size, unit;
+    size_t size, unit;
 } pair_forms[] = {{"2_b32", 4, 4}, {"2_b64", 8, 8}, {"2st64_b32", 4, 256}, {"2st64_b64", 8, 512}};
 enum { PAIR_FORMS = sizeof pair_forms / sizeof pair_forms[0] };
 
@@ -120,18 +120,18 @@ static void pairs_are_read_from_two_offsets(void **state)
         const struct pair_form *form = &pair_forms[i];
         char result[16], line[64];
         snprintf(line, sizeof line, "ds_read%s %s, v0 offset0:7 offset1:2\n", form->suffix,
-                 register_text(4, 2 * form->size, result));
+                 register_text(4, 2 * (unsigned)form->size, result));
         struct harness harness;
         struct wave *wave = start(&harness, line, &random);
-        set_addresses(wave, form->size, 8 * form->unit, &random);
+        set_addresses(wave, (unsigned)form->size, 8 * (unsigned)form->unit, &random);
         const uint8_t *bytes = fill_lds(&harness, &random);
         finish(&harness);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             uint32_t expected[4];
             const uint8_t *at = bytes + wave->vector[0][lane];
             memcpy(expected, at + 7 * form->unit, form->size);
             memcpy((uint8_t *)expected + form->size, at + 2 * form->unit, form->size);
-            for (unsigned part = 0; part < form->size / 2; ++part)
+            for (size_t part = 0; part < form->size / 2; ++part)
                 assert_int_equal(wave->vector[4 + part][lane], expected[part]);
         }
         harness_destroy(&harness);
@@ -147,15 +147,16 @@ static void pairs_are_written_to_two_offsets(void **state)
         const struct pair_form *form = &pair_forms[i];
         char first[16], second[16], line[64];
         snprintf(line, sizeof line, "ds_write%s v0, %s, %s offset1:3\n", form->suffix,
-                 register_text(4, form->size, first), register_text(8, form->size, second));
+                 register_text(4, (unsigned)form->size, first),
+                 register_text(8, (unsigned)form->size, second));
         struct harness harness;
         struct wave *wave = start(&harness, line, &random);
-        set_separate_addresses(wave, 4 * form->size, &random);
+        set_separate_addresses(wave, 4 * (unsigned)form->size, &random);
         const uint8_t *bytes = fill_lds(&harness, &random);
         memcpy(expected, bytes, LDS_BYTES);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             uint8_t *at = expected + wave->vector[0][lane];
-            for (unsigned part = 0; part < form->size / 4; ++part) {
+            for (size_t part = 0; part < form->size / 4; ++part) {
                 memcpy(at + 4 * part, &wave->vector[4 + part][lane], 4);
                 memcpy(at + 3 * form->unit + 4 * part, &wave->vector[8 + part][lane], 4);
             }
@@ -180,7 +181,7 @@ static void a_read_may_overwrite_its_own_address(void **state)
         uint32_t addresses[LANES];
         memcpy(addresses, wave->vector[0], sizeof addresses);
         finish(&harness);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             assert_memory_equal(&wave->vector[0][lane], bytes + addresses[lane], 4);
             assert_memory_equal(&wave->vector[1][lane], bytes + addresses[lane] + 4, 4);
         }
@@ -196,10 +197,10 @@ static void a_negative_address_and_an_offset_meet_in_lds(void **state)
     struct harness harness;
     struct wave *wave = start(&harness, "ds_read_b32 v4, v0 offset:508\n", &random);
     const uint8_t *bytes = fill_lds(&harness, &random);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = (uint32_t)(-4 * (int32_t)lane);
     finish(&harness);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         assert_memory_equal(&wave->vector[4][lane], bytes + 508 - 4 * lane, 4);
     harness_destroy(&harness);
 }
@@ -219,7 +220,7 @@ static void addresses_by_lane_come_from_m0(void **state)
     memcpy(&after_last, bytes + 70008 + 256, 4);
     finish(&harness);
     assert_memory_equal(bytes + 70008, wave->vector[3], 256);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         assert_int_equal(wave->vector[4][lane], lane < 63 ? wave->vector[3][lane + 1] : after_last);
     harness_destroy(&harness);
 }
@@ -252,10 +253,10 @@ static void transposing_reads_give_each_lane_a_column(void **state)
         set_addresses(wave, alignment_of(forms[i].size), 64, &random);
         const uint8_t *bytes = fill_lds(&harness, &random);
         finish(&harness);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             unsigned group = lane / 16 * 16, column = lane % 16;
             uint8_t expected[12] = {0}, actual[12];
-            for (unsigned row = 0; row < rows; ++row) {
+            for (size_t row = 0; row < rows; ++row) {
                 unsigned source = group + row * forms[i].lanes_per_row + column / piece;
                 const uint8_t *at = bytes + wave->vector[0][source] + 32;
                 for (unsigned bit = 0; bit < bits; ++bit) {
@@ -264,7 +265,7 @@ static void transposing_reads_give_each_lane_a_column(void **state)
                     expected[to / 8] = (uint8_t)(expected[to / 8] | set << to % 8);
                 }
             }
-            for (unsigned part = 0; part < forms[i].size / 4; ++part)
+            for (size_t part = 0; part < forms[i].size / 4; ++part)
                 memcpy(actual + 4 * part, &wave->vector[4 + part][lane], 4);
             assert_memory_equal(actual, expected, forms[i].size);
         }
@@ -295,7 +296,7 @@ static void inactive_lanes_access_nothing(void **state)
                               "ds_write_b128 v0, v[8:11]\n"
                               "ds_add_u32 v0, v8\n",
                               &random);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = UINT32_MAX;
     set_exec(wave, 0);
     finish(&harness);
@@ -352,7 +353,7 @@ static void accesses_outside_the_workgroup_fault(void **state)
         struct wave *wave = start(&harness, "ds_read_b64 v[4:5], v0 offset:4\n", &random);
         fill_lds(&harness, &random);
         memset(wave->vector[0], 0, sizeof wave->vector[0]);
-        for (unsigned lane = 0; lane < LANES; ++lane)
+        for (size_t lane = 0; lane < LANES; ++lane)
             wave->vector[0][lane] = 4;
         wave->vector[0][1] = cases[i].address;
         finish_with_fault(&harness, cases[i].message);
@@ -370,7 +371,7 @@ static void reading_what_nobody_wrote_faults(void **state)
                               "ds_read_b64 v[6:7], v0\n"
                               "ds_read_b128 v[8:11], v0\n",
                               &random);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = 16 * lane;
     finish_with_fault(&harness, "ds_read_b128 v[8:11], v0: LDS byte 0x8 is read, but nothing was "
                                 "written there in this workgroup");
@@ -396,9 +397,9 @@ static void a_missing_barrier_is_a_race(void **state)
         harness.dispatch.block[0] = 128;
         harness_start(&harness);
         fill_lds(&harness, &random);
-        for (unsigned w = 0; w < 2; ++w) {
+        for (size_t w = 0; w < 2; ++w) {
             struct wave *wave = &harness.workgroup.waves[w];
-            for (unsigned lane = 0; lane < LANES; ++lane) {
+            for (size_t lane = 0; lane < LANES; ++lane) {
                 wave->vector[0][lane] = 4 * (64 * w + lane);
                 wave->vector[1][lane] = 1000 * w + lane;
                 wave->vector[3][lane] = 4 * (64 * (1 - w) + lane);
@@ -406,7 +407,7 @@ static void a_missing_barrier_is_a_race(void **state)
         }
         if (with) {
             finish(&harness);
-            for (unsigned w = 0; w < 2; ++w)
+            for (size_t w = 0; w < 2; ++w)
                 assert_int_equal(harness.workgroup.waves[w].vector[2][5], 1000 * (1 - w) + 5);
         } else {
             finish_with_fault(&harness,

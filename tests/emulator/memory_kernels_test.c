@@ -78,9 +78,9 @@ static void a_tree_sum_in_lds(void **state)
     void *device_in = gpu_upload(&gpu, in, sizeof in), *device_out = gpu_allocate(&gpu, sizeof out);
     gpu_launch(&gpu, gpu_compile(&gpu, source, "sum"), 8, 256, &device_out, &device_in);
     gpu_download(&gpu, out, device_out, sizeof out);
-    for (unsigned b = 0; b < 8; ++b) {
+    for (size_t b = 0; b < 8; ++b) {
         uint32_t expected = 0;
-        for (unsigned t = 0; t < 256; ++t)
+        for (size_t t = 0; t < 256; ++t)
             expected += in[b * 256 + t];
         assert_int_equal(out[b], expected);
     }
@@ -169,17 +169,17 @@ static void values_of_every_width_travel(void **state)
             "}\n",
             types[i].type);
         static uint8_t in[256 * 16], out[256 * 16];
-        unsigned size = types[i].size;
+        size_t size = types[i].size;
         uint32_t random = 3;
         fill_random(in, sizeof in, &random);
         void *device_in = gpu_upload(&gpu, in, 256 * size);
         void *device_out = gpu_allocate(&gpu, 256 * size);
         gpu_launch(&gpu, gpu_compile(&gpu, source, "travel"), 1, 64, &device_out, &device_in);
         gpu_download(&gpu, out, device_out, 256 * size);
-        for (unsigned t = 0; t < 64; ++t) {
-            for (unsigned k = 0; k < 4; ++k) {
-                unsigned in_lds = 255 - k - 4 * t;
-                unsigned in_global = in_lds % 64 * 4 + in_lds / 64;
+        for (size_t t = 0; t < 64; ++t) {
+            for (size_t k = 0; k < 4; ++k) {
+                size_t in_lds = 255 - k - 4 * t;
+                size_t in_global = in_lds % 64 * 4 + in_lds / 64;
                 assert_memory_equal(out + (t * 4 + (k + t) % 4) * size, in + in_global * size,
                                     size);
             }
@@ -202,12 +202,12 @@ static void generic_pointers_reach_all_memories(void **state)
         "    out[t] += own[0] + own[1] * 1000 + shared[t] * 100000;\n"
         "}\n";
     uint32_t in[64], out[64];
-    for (unsigned t = 0; t < 64; ++t)
+    for (size_t t = 0; t < 64; ++t)
         in[t] = 10 + t;
     void *device_in = gpu_upload(&gpu, in, sizeof in), *device_out = gpu_allocate(&gpu, sizeof out);
     gpu_launch(&gpu, gpu_compile(&gpu, source, "mixed"), 1, 64, &device_out, &device_in);
     gpu_download(&gpu, out, device_out, sizeof out);
-    for (unsigned t = 0; t < 64; ++t) {
+    for (size_t t = 0; t < 64; ++t) {
         uint32_t own[2] = {in[t], 5}, shared = in[t] * 2, global = in[t] * 3;
         *(t % 3 == 0 ? &own[t & 1] : t % 3 == 1 ? &shared : &global) += 7;
         assert_int_equal(out[t], global + own[0] + own[1] * 1000 + shared * 100000);
@@ -245,9 +245,9 @@ static void transposing_reads(void **state)
         gpu_launch(&gpu, gpu_compile(&gpu, source, "transpose"), 1, 64, &device_out, &device_in);
         gpu_download(&gpu, out, device_out, sizeof out);
         unsigned size = forms[i].bytes, rows = 8 / size;
-        for (unsigned lane = 0; lane < 64; ++lane) {
+        for (size_t lane = 0; lane < 64; ++lane) {
             const uint8_t *matrix = in + lane / 16 * 128;
-            for (unsigned row = 0; row < rows; ++row)
+            for (size_t row = 0; row < rows; ++row)
                 assert_memory_equal(out + 8 * lane + row * size,
                                     matrix + (row * 16 + lane % 16) * size, size);
         }
@@ -325,7 +325,7 @@ static void loads_go_to_lds_directly(void **state)
         void *device_out = gpu_allocate(&gpu, sizeof out);
         gpu_launch(&gpu, gpu_compile(&gpu, sources[i], "copy"), 1, 128, &device_out, &device_in);
         gpu_download(&gpu, out, device_out, sizeof out);
-        for (unsigned t = 0; t < 128; ++t)
+        for (size_t t = 0; t < 128; ++t)
             assert_memory_equal(out + 16 * t, in + 16 * ((127 - t) ^ 5), 16);
     }
 }
@@ -350,7 +350,7 @@ static void lanes_exchange_values(void **state)
     void *device_in = gpu_upload(&gpu, in, sizeof in), *device_out = gpu_allocate(&gpu, sizeof out);
     gpu_launch(&gpu, gpu_compile(&gpu, source, "exchange"), 1, 64, &device_out, &device_in);
     gpu_download(&gpu, out, device_out, sizeof out);
-    for (unsigned t = 0; t < 64; ++t) {
+    for (size_t t = 0; t < 64; ++t) {
         assert_int_equal(out[t][0], in[(t * 5 + 1) % 64]);
         assert_int_equal(out[t][1], in[t ^ 9]);
         assert_int_equal(out[t][2], in[t + 3 < 64 ? t + 3 : t]);

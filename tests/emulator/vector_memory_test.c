@@ -87,17 +87,17 @@ static void check_load(const struct memory_form *form, const struct address_form
     uint8_t *bytes = allocate_random(&harness, random);
     set_exec(wave, SOME_LANES);
     uint32_t expected[LANES][4];
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         uint32_t place = place_of(lane, random);
         address->set(wave, lane, bytes - address->offset, place);
-        for (unsigned part = 0; part < 4; ++part)
+        for (size_t part = 0; part < 4; ++part)
             expected[lane][part] = wave->vector[DATA + part][lane];
         if (SOME_LANES >> lane & 1)
             expect_load(form, bytes + place, expected[lane]);
     }
     finish(&harness);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
-        for (unsigned part = 0; part < 4; ++part)
+    for (size_t lane = 0; lane < LANES; ++lane) {
+        for (size_t part = 0; part < 4; ++part)
             assert_int_equal(wave->vector[DATA + part][lane], expected[lane][part]);
     }
     harness_destroy(&harness);
@@ -126,7 +126,7 @@ static void check_store(const struct memory_form *form, const struct address_for
     uint8_t *bytes = allocate_random(&harness, random);
     memcpy(expected, bytes, BYTES);
     set_exec(wave, SOME_LANES);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         uint32_t place = place_of(lane, random);
         address->set(wave, lane, bytes - address->offset, place);
         const uint32_t values[4] = {wave->vector[DATA][lane], wave->vector[DATA + 1][lane],
@@ -160,13 +160,13 @@ static void accumulation_registers_load_and_store(void **state)
                               "global_store_dwordx4 v[2:3], a[4:7], off\n",
                               &random);
     uint8_t *bytes = allocate_random(&harness, &random);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         set_vector64(wave, 0, lane, address_of(bytes) + 16 * lane);
         set_vector64(wave, 2, lane, address_of(bytes) + 8192 + 16 * lane);
     }
     finish(&harness);
-    assert_memory_equal(bytes, bytes + 8192, 16 * LANES);
-    assert_memory_equal(&wave->vector[VECTOR_ACCUMULATOR + 5][7], bytes + 16 * 7 + 4, 4);
+    assert_memory_equal(bytes, bytes + 8192, sizeof(uint32_t[4][LANES]));
+    assert_memory_equal(&wave->vector[VECTOR_ACCUMULATOR + 5][7], bytes + 116, 4);
     harness_destroy(&harness);
 }
 
@@ -190,7 +190,7 @@ static void faults_name_lane_address_and_neighbour(void **state)
         struct harness harness;
         struct wave *wave = start(&harness, cases[i].line, &random);
         uint8_t *bytes = allocate_random(&harness, &random);
-        for (unsigned lane = 0; lane < LANES; ++lane)
+        for (size_t lane = 0; lane < LANES; ++lane)
             set_vector64(wave, 0, lane, address_of(bytes));
         uint64_t bad = address_of(bytes) + BYTES + (uint64_t)(int64_t)cases[i].past - sizes[i];
         char address[64];
@@ -227,8 +227,8 @@ static void null_pointers_freed_and_read_only_memory_fault(void **state)
                  "global_load_dword v4, v0, s[8:9]\n"
                  "global_store_dword v0, v5, s[8:9]\n",
                  &random);
-    assert_true(device_memory_register(harness.memory, (void *)(uintptr_t)constant, sizeof constant,
-                                       false));
+    assert_true(device_memory_register(harness.memory, device_pointer((uintptr_t)constant),
+                                       sizeof constant, false));
     memset(wave->vector[0], 0, sizeof wave->vector[0]);
     set_scalar64(wave, 8, address_of(constant));
     finish_with_fault(&harness, "are written inside a 64-byte read-only range");
@@ -274,13 +274,13 @@ static void scratch_is_private_to_each_lane(void **state)
         struct harness harness;
         struct wave *wave = start(&harness, lines, &random);
         wave->scalar[8] = 40;
-        for (unsigned lane = 0; lane < LANES; ++lane)
+        for (size_t lane = 0; lane < LANES; ++lane)
             wave->vector[0][lane] = next_random(&random) % 100;
         finish(&harness);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
-            const uint8_t *at = (const uint8_t *)(uintptr_t)wave->scratch_base +
+        for (size_t lane = 0; lane < LANES; ++lane) {
+            const uint8_t *at = (const uint8_t *)device_pointer(wave->scratch_base) +
                                 (size_t)lane * SCRATCH_BYTES + wave->vector[0][lane] + 32;
-            for (unsigned part = 0; part < (store->size + 3) / 4; ++part) {
+            for (size_t part = 0; part < (store->size + 3) / 4; ++part) {
                 uint32_t mask = store->size < 4 ? (1u << 8 * store->size) - 1 : UINT32_MAX;
                 assert_memory_equal(at + 4 * part, &wave->vector[DATA + part][lane],
                                     store->size < 4 ? store->size : 4);
@@ -305,7 +305,7 @@ static void scratch_addresses_may_lack_either_part(void **state)
                               "scratch_load_dwordx3 v[8:10], off, off offset:16\n",
                               &random);
     wave->scalar[8] = 20;
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = 20;
     finish(&harness);
     assert_memory_equal(wave->vector[8], wave->vector[4], 3 * sizeof wave->vector[0]);
@@ -318,7 +318,7 @@ static void scratch_is_checked_to_the_byte(void **state)
     uint32_t random = 9;
     struct harness harness;
     struct wave *wave = start(&harness, "scratch_load_dword v4, v0, off offset:1\n", &random);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = 251 + lane / 63;
     finish_with_fault(&harness, "lane 63, pc 0x0: scratch_load_dword v4, v0, off offset:1: 4 bytes "
                                 "at scratch offset 253 are outside the lane's 256 bytes");
@@ -340,21 +340,21 @@ static void flat_addresses_reach_lds_and_scratch(void **state)
                               "flat_load_dword v5, v[0:1] offset:4\n",
                               &random);
     uint8_t *bytes = allocate_random(&harness, &random), *lds = fill_lds(&harness, &random);
-    for (unsigned lane = 0; lane < LANES; ++lane) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
         const uint64_t bases[] = {address_of(bytes) + 8 * lane,
                                   (UINT64_C(1) << 48) + 80000 + 8 * lane, UINT64_C(2) << 48};
         set_vector64(wave, 0, lane, bases[lane % 3]);
     }
     finish(&harness);
     assert_memory_equal(wave->vector[5], wave->vector[4], sizeof wave->vector[0]);
-    assert_memory_equal(bytes + 8 * 3 + 4, &wave->vector[4][3], 4);
-    assert_memory_equal(lds + 80000 + 8 * 4 + 4, &wave->vector[4][4], 4);
-    const uint8_t *scratch = (const uint8_t *)(uintptr_t)wave->scratch_base;
-    assert_memory_equal(scratch + 5 * SCRATCH_BYTES + 4, &wave->vector[4][5], 4);
+    assert_memory_equal(bytes + 28, &wave->vector[4][3], 4);
+    assert_memory_equal(lds + 80036, &wave->vector[4][4], 4);
+    const uint8_t *scratch = (const uint8_t *)device_pointer(wave->scratch_base);
+    assert_memory_equal(scratch + 1284, &wave->vector[4][5], 4);
     harness_destroy(&harness);
 
     wave = start(&harness, "flat_load_dword v5, v[0:1]\n", &random);
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         set_vector64(wave, 0, lane, (UINT64_C(1) << 48) + LDS_BYTES);
     finish_with_fault(&harness, "4 bytes at LDS address 0x18000 are outside the workgroup's");
     harness_destroy(&harness);
@@ -374,7 +374,7 @@ static void flat_results_are_counted_twice(void **state)
         struct harness harness;
         struct wave *wave = start(&harness, lines, &random);
         uint8_t *bytes = allocate_random(&harness, &random);
-        for (unsigned lane = 0; lane < LANES; ++lane)
+        for (size_t lane = 0; lane < LANES; ++lane)
             set_vector64(wave, 0, lane, address_of(bytes));
         finish_with_fault(&harness, message);
         harness_destroy(&harness);
@@ -408,7 +408,7 @@ static void loads_to_lds_go_to_m0_plus_lane(void **state)
         memcpy(expected, lds, LDS_BYTES);
         wave->scalar[SCALAR_M0] = 70000; /* beyond 16 bits */
         set_exec(wave, SOME_LANES);
-        for (unsigned lane = 0; lane < LANES; ++lane) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
             uint32_t place = place_of(lane, &random);
             set_vector64(wave, 0, lane, address_of(bytes) + place - 20);
             if (!(SOME_LANES >> lane & 1))
@@ -436,7 +436,7 @@ static void run_load_to_lds(const char *rest, const char *fault)
     fill_lds(&harness, &random);
     set_scalar64(wave, 8, address_of(bytes));
     wave->scalar[SCALAR_M0] = 0;
-    for (unsigned lane = 0; lane < LANES; ++lane)
+    for (size_t lane = 0; lane < LANES; ++lane)
         wave->vector[0][lane] = 4 * lane;
     if (fault) {
         finish_with_fault(&harness, fault);
@@ -483,7 +483,7 @@ static void a_load_to_lds_checks_both_ends(void **state)
         struct wave *wave = start(&harness, "global_load_lds_dwordx4 v0, s[8:9]\n", &random);
         set_scalar64(wave, 8, address_of(allocate_random(&harness, &random)));
         wave->scalar[SCALAR_M0] = cases[i].m0;
-        for (unsigned lane = 0; lane < LANES; ++lane)
+        for (size_t lane = 0; lane < LANES; ++lane)
             wave->vector[0][lane] = 256 * lane;
         wave->vector[0][63] = BYTES - 16 + cases[i].past;
         finish_with_fault(&harness, cases[i].message);
