@@ -97,7 +97,8 @@ DSAJIT_API void *dsajit_hip_symbol(const dsajit_context *context, const char *na
 /* A variant is named by its canonical text, for instance
      sparse_mla/gfx950/heads=8,has_invalid=1,return_lse=0,index=i32,scale=pow2,math=bf16
    A selection is such a text with parts left out, each part standing for all its legal values: ""
-   is everything, "sparse_mla" or "sparse_mla/gfx950/heads=8" are selections too. */
+   is everything, "sparse_mla", "sparse_mla/gfx950/heads=8" or, for every architecture,
+   "sparse_mla//heads=8" are selections too. */
 
 /* Called with each variant's canonical text; return false to stop. */
 typedef bool (*dsajit_variant_function)(void *user, const char *variant);

@@ -74,6 +74,8 @@ static dsajit_status parse_architecture(struct slice name, struct selection *sel
                                         dsajit_error *error)
 {
     struct bytes known = {0};
+    if (name.size == 0)
+        return DSAJIT_OK;
     for (size_t i = 0; i < architecture_count; i++) {
         if (slice_equals(name, architectures[i])) {
             selection->fixed.architecture = (uint8_t)i;

@@ -26,7 +26,8 @@ struct selection {
    the part that is wrong and what is allowed. The text is untrusted. */
 dsajit_status variant_parse(const char *text, struct variant *variant, dsajit_error *error);
 
-/* As variant_parse, but parts may be missing: "" and NULL select everything. */
+/* As variant_parse, but parts may be missing, the architecture from the middle too
+   ("sparse_mla//heads=8"): "" and NULL select everything. */
 dsajit_status selection_parse(const char *text, struct selection *selection, dsajit_error *error);
 /* Never true of a combination that is no variant. */
 bool selection_matches(const struct selection *selection, const struct variant *variant);

@@ -93,7 +93,8 @@ static void build_arguments(const struct spawn_command *command, const char *par
 }
 
 /* The child gets its three streams and nothing else that is open in the host, and none of the
-   host's signal set-up. Returns an errno value. */
+   host's signal set-up. It is a process group of its own: Ctrl-C at a terminal goes to the host,
+   which ends its helpers as it sees fit. Returns an errno value. */
 static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket,
                   int log)
 {
@@ -106,9 +107,11 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attrib
         (result = posix_spawn_file_actions_adddup2(actions, log, STDERR_FILENO)) ||
         (result = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1)) ||
         (result = posix_spawnattr_setsigmask(attributes, &none)) ||
-        (result = posix_spawnattr_setsigdefault(attributes, &all)))
+        (result = posix_spawnattr_setsigdefault(attributes, &all)) ||
+        (result = posix_spawnattr_setpgroup(attributes, 0)))
         return result;
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETPGROUP);
 }
 
 static int spawn(pid_t *pid, const struct spawn_command *command, int socket, int log,

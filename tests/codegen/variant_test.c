@@ -122,6 +122,7 @@ static void a_selection_leaves_parts_open(void **state)
     assert_int_equal(count_matches("sparse_mla/gfx950"), 256);
     assert_int_equal(count_matches("sparse_mla/gfx950/heads=8"), 16);
     assert_int_equal(count_matches("sparse_mla/gfx950/heads=8,scale=any"), 8);
+    assert_int_equal(count_matches("sparse_mla//heads=8"), 16);
     assert_int_equal(count_matches(example), 1);
 }
 
