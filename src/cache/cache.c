@@ -1,5 +1,6 @@
 #include "cache/directory.h"
 #include "cache/evict.h"
+#include "cache/key.h"
 #include "cache/layers.h"
 
 #include <errno.h>
@@ -100,6 +101,13 @@ struct cache_counts cache_counts(const struct cache *cache)
 const char *const *cache_prebuilt(const struct cache *cache)
 {
     return (const char *const *)cache->prebuilt;
+}
+
+char *cache_entry_path(const struct cache *cache, const struct cache_key *key)
+{
+    struct key_name name;
+    key_name(key, &name);
+    return cache->directory ? key_path(cache->directory, &name, ENTRY_SUFFIX) : NULL;
 }
 
 dsajit_status cache_require_directory(const struct cache *cache, dsajit_error *error)

@@ -136,6 +136,12 @@ struct reader {
     size_t offset;
 };
 
+bool entry_is_other_version(const struct bytes *file)
+{
+    return file->size >= HEADER_SIZE && !memcmp(file->data, magic, sizeof magic) &&
+           load_u32(file->data + HEADER_VERSION) != ENTRY_FORMAT_VERSION;
+}
+
 static dsajit_status check_frame(const struct bytes *file, dsajit_error *error)
 {
     if (file->size < HEADER_SIZE + DIGEST_SIZE)

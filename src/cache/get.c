@@ -2,9 +2,9 @@
 #include "base/file.h"
 #include "cache/entry.h"
 #include "cache/evict.h"
-#include "cache/history.h"
 #include "cache/key.h"
 #include "cache/layers.h"
+#include "cache/quarantine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,35 +32,10 @@ static bool is_news(struct cache *cache, const char *path)
     return news;
 }
 
-/* Renames PATH to PATH.bad, unless another process has replaced it since it was read. Between the
-   look and the rename it still can: then a good entry is lost, which costs one recompile. */
-static bool move_aside(const char *path, const struct stat *read)
-{
-    struct stat now;
-    char *aside = NULL;
-    if (lstat(path, &now) || (read && (now.st_ino != read->st_ino || now.st_dev != read->st_dev)) ||
-        asprintf(&aside, "%s.bad", path) < 0)
-        return false;
-    bool moved = !rename(path, aside);
-    free(aside);
-    return moved;
-}
-
-static void add_to_history(const char *path, const char *reason)
-{
-    char *lock = NULL;
-    if (asprintf(&lock, "%.*s" LOCK_SUFFIX, (int)(strlen(path) - strlen(ENTRY_SUFFIX)), path) < 0)
-        return;
-    history_append_to(lock, HISTORY_DAMAGED, reason);
-    free(lock);
-}
-
 static void report_bad(struct cache *cache, bool writable, const char *path,
                        const struct stat *state, const char *reason)
 {
-    bool moved = writable && move_aside(path, state);
-    if (moved)
-        add_to_history(path, reason);
+    bool moved = writable && quarantine_entry(path, state, reason);
     bool news = is_news(cache, path);
     if (moved || news)
         atomic_fetch_add(&cache->counters.quarantines, 1);

@@ -56,6 +56,13 @@ char *key_path(const char *directory, const struct key_name *name, const char *s
                : path;
 }
 
+char *key_sibling_path(const char *entry_path, const char *suffix)
+{
+    char *path = NULL;
+    int size = (int)(strlen(entry_path) - strlen(ENTRY_SUFFIX));
+    return asprintf(&path, "%.*s%s", size, entry_path, suffix) < 0 ? NULL : path;
+}
+
 char *key_bucket_path(const char *directory, const struct key_name *name)
 {
     char *path = NULL;

@@ -23,6 +23,9 @@ void key_name(const struct cache_key *key, struct key_name *name);
 /* DIRECTORY/BUCKET/BASE-TOOLCHAIN SUFFIX; NULL when memory ran out. */
 char *key_path(const char *directory, const struct key_name *name, const char *suffix);
 
+/* The path of an entry with another suffix; NULL when memory ran out. */
+char *key_sibling_path(const char *entry_path, const char *suffix);
+
 /* DIRECTORY/BUCKET; NULL when memory ran out. */
 char *key_bucket_path(const char *directory, const struct key_name *name);
 

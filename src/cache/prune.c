@@ -131,11 +131,9 @@ static bool is_used_again(const struct pruning *pruning, const struct candidate 
 
 static void add_to_history(const struct pruning *pruning, const char *entry_path)
 {
-    char *lock = NULL;
-    int size = (int)(strlen(entry_path) - strlen(ENTRY_SUFFIX));
-    if (asprintf(&lock, "%.*s" LOCK_SUFFIX, size, entry_path) < 0)
-        return;
-    history_append_to(lock, pruning->request->event, NULL);
+    char *lock = key_sibling_path(entry_path, LOCK_SUFFIX);
+    if (lock)
+        history_append_to(lock, pruning->request->event, NULL);
     free(lock);
 }
 

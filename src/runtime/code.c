@@ -70,7 +70,11 @@ static dsajit_status look_up(dsajit_context *context, const struct cache_key *ke
                              struct code *code, dsajit_error *error)
 {
     dsajit_status status = cache_get(context->cache, key, &code->entry, error);
-    return status ? status : from_entry(code, error);
+    if (!status)
+        status = from_entry(code, error);
+    if (!status)
+        atomic_fetch_add(&context->hits, 1);
+    return status;
 }
 
 static void publish(dsajit_context *context, const struct cache_key *key, const struct code *code,
@@ -167,8 +171,10 @@ static dsajit_status compile_once(dsajit_context *context, const struct code_req
             cache_report_recompile(context->cache, key);
         }
     }
-    if (status)
+    if (status) {
+        atomic_fetch_add(&context->misses, 1);
         status = compile(context, request, key, source, code, error);
+    }
     cache_unlock(lock);
     return status;
 }

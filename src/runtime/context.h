@@ -20,11 +20,12 @@ struct dsajit_context {
     struct compiler *compiler;
     struct logger log;
     struct template_source templates;
-    char *template_directory; /* NULL: the built-in ones */
-    unsigned fork_generation; /* of the process that opened it */
-    struct slot **slots;      /* [device * family_count + family] -> one slot a variant */
-    bool strict;              /* sealed from the start and for good */
-    atomic_int seal_mode;     /* dsajit_seal_mode */
+    char *template_directory;   /* NULL: the built-in ones */
+    unsigned fork_generation;   /* of the process that opened it */
+    struct slot **slots;        /* [device * family_count + family] -> one slot a variant */
+    bool strict;                /* sealed from the start and for good */
+    atomic_int seal_mode;       /* dsajit_seal_mode */
+    atomic_ullong hits, misses; /* code objects found in a layer or not, waits included */
     atomic_ullong compiles, sealed_compiles;
     pthread_mutex_t toolchain_mutex;
     bool toolchain_known;
