@@ -79,16 +79,21 @@ dsajit_status dsajit_get_key(dsajit_context *context, const char *text, dsajit_t
     return status;
 }
 
-dsajit_status dsajit_get_isa(dsajit_context *context, const char *text, dsajit_text *isa,
-                             dsajit_error *error)
+/* The code object of a variant named by its text. */
+static dsajit_status obtain(dsajit_context *context, const char *text, const void *result,
+                            struct code *code, dsajit_error *error)
 {
     struct variant variant;
-    dsajit_status status = begin(context, text, isa, &variant, error);
-    if (status)
-        return status;
-    struct code code;
     const struct code_request request = {.variant = &variant};
-    status = code_obtain(context, &request, &code, error);
+    dsajit_status status = begin(context, text, result, &variant, error);
+    return status ? status : code_obtain(context, &request, code, error);
+}
+
+dsajit_status dsajit_get_isa(dsajit_context *context, const char *variant, dsajit_text *isa,
+                             dsajit_error *error)
+{
+    struct code code;
+    dsajit_status status = obtain(context, variant, isa, &code, error);
     if (status)
         return status;
     struct inspection inspection = {0};
@@ -100,16 +105,11 @@ dsajit_status dsajit_get_isa(dsajit_context *context, const char *text, dsajit_t
     return status;
 }
 
-dsajit_status dsajit_prepare(dsajit_context *context, const char *text, dsajit_kernel_info *info,
+dsajit_status dsajit_prepare(dsajit_context *context, const char *variant, dsajit_kernel_info *info,
                              dsajit_error *error)
 {
-    struct variant variant;
-    dsajit_status status = begin(context, text, info, &variant, error);
-    if (status)
-        return status;
     struct code code;
-    const struct code_request request = {.variant = &variant};
-    status = code_obtain(context, &request, &code, error);
+    dsajit_status status = obtain(context, variant, info, &code, error);
     if (status)
         return status;
     *info = code.info;
