@@ -171,3 +171,13 @@ dsajit_status tensor_check_pages(struct named_tensor named, int64_t granule, dsa
         return tensor_refuse_stride(named, 0, "shape[1] * shape[2] or more", error);
     return check_granule(named, 0, granule, error);
 }
+
+dsajit_status tensor_check_list(struct named_tensor named, int64_t length, int device,
+                                dsajit_error *error)
+{
+    static const struct tensor_rule rule = {1, 1, kDLInt, 32, 0, 4};
+    dsajit_status status = tensor_check(named, &rule, device, error);
+    if (!status)
+        status = tensor_check_shape(named, &length, error);
+    return status ? status : tensor_check_contiguous(named, error);
+}

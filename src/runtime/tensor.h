@@ -25,12 +25,16 @@ enum { ANY_TYPE_CODE = 0xff };
 dsajit_status tensor_check(struct named_tensor named, const struct tensor_rule *rule, int device,
                            dsajit_error *error);
 
+/* tensor_check and more: a list of i32, of `length` unless that is ANY_EXTENT, without gaps. */
+dsajit_status tensor_check_list(struct named_tensor named, int64_t length, int device,
+                                dsajit_error *error);
+enum { ANY_EXTENT = -1 };
+
 /* The checks below are for tensors that passed tensor_check. */
 
 /* The extents are `wanted`'s; ANY_EXTENT is not looked at. */
 dsajit_status tensor_check_shape(struct named_tensor named, const int64_t *wanted,
                                  dsajit_error *error);
-enum { ANY_EXTENT = -1 };
 
 /* Elements of the last dimension lie side by side, and the other strides are multiples of
    `granule` elements. */
