@@ -34,6 +34,26 @@ typedef struct dsajit_cache_info {
 DSAJIT_API dsajit_status dsajit_get_cache_info(const dsajit_context *context,
                                                dsajit_cache_info *info, dsajit_error *error);
 
+/* ---- Settings ---- */
+
+/* An environment variable, and what it makes of a context whose options leave the choice to it. */
+typedef struct dsajit_setting {
+    const char *variable;
+    const char *meaning; /* in a few words; NULL: nothing here knows the variable */
+    const char *value;   /* in force; NULL: none */
+    const char *origin;  /* what gave the value: the variable itself, another one, "default", … */
+} dsajit_setting;
+
+/* Called with each setting, valid during the call; return false to stop. */
+typedef bool (*dsajit_setting_function)(void *user, const dsajit_setting *setting);
+
+/* Shows every setting, then every variable of the environment whose name begins with DSAJIT_ and
+   that nothing knows: most likely a misspelled one. (Names that begin with DSAJIT_TEST_ are left to
+   tests.) Opens, makes and starts nothing. INVALID_ARGUMENT, when all have been shown, for a value
+   that dsajit_open would refuse. */
+DSAJIT_API dsajit_status dsajit_visit_settings(dsajit_setting_function function, void *user,
+                                               dsajit_error *error);
+
 #ifdef __cplusplus
 }
 #endif

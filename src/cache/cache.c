@@ -19,7 +19,7 @@ static bool open_directory(struct cache *cache, const char *option)
 {
     if (option && !*option)
         return true;
-    cache->directory = directory_choose(option);
+    cache->directory = directory_choose(option, NULL);
     if (!cache->directory)
         return false;
     if (!directory_prepare(cache->directory, &cache->directory_mode, &cache->problem)) {
@@ -108,6 +108,12 @@ char *cache_entry_path(const struct cache *cache, const struct cache_key *key)
     struct key_name name;
     key_name(key, &name);
     return cache->directory ? key_path(cache->directory, &name, ENTRY_SUFFIX) : NULL;
+}
+
+char *cache_published_path(const struct cache *cache, const struct cache_entry *entry)
+{
+    const struct cache_key key = key_of_entry(entry);
+    return cache_entry_path(cache, &key);
 }
 
 dsajit_status cache_require_directory(const struct cache *cache, dsajit_error *error)

@@ -57,17 +57,22 @@ static char *last_resort(void)
     return asprintf(&path, "/tmp/dsajit-%lu", (unsigned long)geteuid()) < 0 ? NULL : path;
 }
 
-char *directory_choose(const char *option)
+char *directory_choose(const char *option, const char **origin)
 {
+    const char *unused;
+    if (!origin)
+        origin = &unused;
+    *origin = "option";
     if (option)
         return make_absolute(option);
-    const char *named = variable_get("DSAJIT_CACHE_DIR");
+    const char *named = variable_get(*origin = "DSAJIT_CACHE_DIR");
     if (named)
         return make_absolute(named);
-    const char *caches = variable_get("XDG_CACHE_HOME");
+    const char *caches = variable_get(*origin = "XDG_CACHE_HOME");
     if (caches && *caches == '/') /* the XDG specification has relative ones ignored */
         return join(caches, "dsajit");
     char *home = home_directory();
+    *origin = home ? "home directory" : "last resort";
     char *path = home ? join(home, ".cache/dsajit") : last_resort();
     free(home);
     return path;

@@ -8,8 +8,9 @@
 #include "base/bytes.h"
 
 /* The writable layer's absolute path, to be freed: the option, else the environment's, else the
-   user's. NULL when memory ran out. */
-char *directory_choose(const char *option);
+   user's. `origin` (may be NULL) gets what decided, in static storage: a variable's name, "home
+   directory" … NULL when memory ran out. */
+char *directory_choose(const char *option, const char **origin);
 
 /* The read-only layers, absolute paths: the option, else DSAJIT_PREBUILT_PATH. NULL-terminated;
    NULL when memory ran out. */

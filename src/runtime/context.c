@@ -2,6 +2,7 @@
 
 #include "runtime/environment.h"
 #include "runtime/resident.h"
+#include "runtime/settings.h"
 #include "runtime/template_directory.h"
 
 #include <sodium.h>
@@ -45,6 +46,7 @@ static dsajit_status open_parts(const dsajit_options *given, dsajit_context *con
     if (status)
         return status;
     context->log = (struct logger){options.log, options.log_user};
+    settings_warn_of_unknown(&context->log);
     context->strict = options.strict;
     atomic_init(&context->seal_mode, options.strict ? DSAJIT_SEAL_ERROR : DSAJIT_SEAL_OFF);
     status = template_directory_open(options.template_directory, &context->template_directory,

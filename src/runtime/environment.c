@@ -27,20 +27,34 @@ static dsajit_status complete_device(dsajit_options *options, dsajit_error *erro
                      "DSAJIT_DEVICE is '%.64s'; auto, hip, emulator and none are allowed", value);
 }
 
-static dsajit_status complete_timeout(dsajit_options *options, dsajit_error *error)
+/* Sets *number when the variable is set. */
+static dsajit_status read_number(const char *name, const char *unit, int *number,
+                                 dsajit_error *error)
 {
-    const char *value = variable_get("DSAJIT_COMPILE_TIMEOUT_MS");
-    if (options->compile_timeout_ms > 0 || !value)
+    const char *value = variable_get(name);
+    if (!value)
         return DSAJIT_OK;
     char *end;
-    long number = strtol(value, &end, 10);
-    if (*end || number <= 0 || number > INT_MAX)
+    long parsed = strtol(value, &end, 10);
+    if (*end || parsed <= 0 || parsed > INT_MAX)
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
-                         "DSAJIT_COMPILE_TIMEOUT_MS is '%.64s'; a number of milliseconds from 1 to "
-                         "%d is allowed",
-                         value, INT_MAX);
-    options->compile_timeout_ms = (int)number;
+                         "%s is '%.64s'; a number of %s from 1 to %d is allowed", name, value, unit,
+                         INT_MAX);
+    *number = (int)parsed;
     return DSAJIT_OK;
+}
+
+static dsajit_status complete_timeout(dsajit_options *options, dsajit_error *error)
+{
+    return options->compile_timeout_ms > 0
+               ? DSAJIT_OK
+               : read_number("DSAJIT_COMPILE_TIMEOUT_MS", "milliseconds",
+                             &options->compile_timeout_ms, error);
+}
+
+dsajit_status environment_complete_jobs(int *jobs, dsajit_error *error)
+{
+    return *jobs > 0 ? DSAJIT_OK : read_number("DSAJIT_JOBS", "compiles", jobs, error);
 }
 
 static dsajit_status complete_strict(dsajit_options *options, dsajit_error *error)

@@ -11,4 +11,7 @@
 dsajit_status environment_complete(const dsajit_options *given, dsajit_options *options,
                                    dsajit_error *error);
 
+/* A warmup's number of compiles at once, where 0 leaves it to the environment. As above. */
+dsajit_status environment_complete_jobs(int *jobs, dsajit_error *error);
+
 #endif

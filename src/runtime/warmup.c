@@ -2,6 +2,7 @@
 
 #include "compiler/jobs.h"
 #include "runtime/code.h"
+#include "runtime/environment.h"
 #include "runtime/family_launch.h"
 #include "runtime/plan.h"
 #include "runtime/resident.h"
@@ -290,6 +291,8 @@ dsajit_status dsajit_warmup(dsajit_context *context, const dsajit_plan *plan,
         .options = given ? *given : (dsajit_warm_options)DSAJIT_WARM_OPTIONS_DEFAULT,
     };
     status = check_options(context, &warmup.options, error);
+    if (!status)
+        status = environment_complete_jobs(&warmup.options.jobs, error);
     if (status)
         return status;
     clock_gettime(CLOCK_MONOTONIC, &warmup.begin);
