@@ -218,7 +218,8 @@ DSAJIT_API dsajit_status dsajit_bundle_create_keys(const char *secret_path, cons
 
 typedef struct dsajit_bundle_report {
     uint64_t entries, bytes;     /* in the bundle, its own entries' files */
-    uint64_t published, present; /* of an import: written, and found here already, the same */
+    uint64_t published, present; /* of an import: written, and those whose key has a good entry in
+                                    the writable layer already */
     bool is_signed;
     char signer[65]; /* its public key in hexadecimal; "" when it isn't signed */
     bool trusted;    /* signed with one of the keys that were given */
@@ -239,7 +240,7 @@ typedef struct dsajit_cache_export_options {
     }
 
 /* Writes a bundle to a file, by rename. It is made in memory. `options` and `report` may be NULL.
-   UNSUPPORTED on a machine without libarchive. */
+ */
 DSAJIT_API dsajit_status dsajit_cache_export(dsajit_context *context, const char *path,
                                              const dsajit_cache_export_options *options,
                                              dsajit_bundle_report *report, dsajit_error *error);

@@ -33,4 +33,11 @@ const char *bytes_text(const struct bytes *bytes);
 
 void bytes_free(struct bytes *bytes);
 
+static inline bool bytes_are_zero(const uint8_t *data, size_t size)
+{
+    while (size && !data[size - 1])
+        size--;
+    return size == 0;
+}
+
 #endif

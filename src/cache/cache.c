@@ -110,6 +110,12 @@ char *cache_entry_path(const struct cache *cache, const struct cache_key *key)
     return cache->directory ? key_path(cache->directory, &name, ENTRY_SUFFIX) : NULL;
 }
 
+char *cache_published_path(const struct cache *cache, const struct cache_entry *entry)
+{
+    const struct cache_key key = key_of_entry(entry);
+    return cache_entry_path(cache, &key);
+}
+
 dsajit_status cache_require_directory(const struct cache *cache, dsajit_error *error)
 {
     if (cache->directory)

@@ -96,6 +96,7 @@ dsajit_status cache_publish_entry(struct cache *cache, const struct cache_entry 
 /* Where the writable layer keeps a key's entry; NULL without such a layer or memory. The caller
    frees it. */
 char *cache_entry_path(const struct cache *cache, const struct cache_key *key);
+char *cache_published_path(const struct cache *cache, const struct cache_entry *entry);
 
 /* A kernel-released lock for a key, only to save work: everything is correct without it. `*lock` is
    -1 when none could be had. Waits at most timeout_ms, and logs whom it waits for after 1 s, then

@@ -168,13 +168,6 @@ static dsajit_status check_frame(const struct bytes *file, dsajit_error *error)
     return DSAJIT_OK;
 }
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-    while (size && !bytes[size - 1])
-        size--;
-    return size == 0;
-}
-
 /* A block of `size` bytes and its padding; NULL when they aren't there as they should be. */
 static const void *read_block(struct reader *reader, uint64_t size)
 {
@@ -182,7 +175,7 @@ static const void *read_block(struct reader *reader, uint64_t size)
     if (size > left || padding(size) > left - size)
         return NULL;
     const uint8_t *block = reader->data + reader->offset;
-    if (!is_zero(block + size, padding(size)))
+    if (!bytes_are_zero(block + size, padding(size)))
         return NULL;
     reader->offset += size + padding(size);
     return block;
@@ -198,7 +191,7 @@ static dsajit_status parse_sections(struct reader *reader, struct cache_entry *e
         uint64_t size = load_u64(row + ROW_SECTION_SIZE);
         section->name = (const char *)row;
         if (!is_section_name(section->name, ROW_NAME_SIZE) ||
-            !is_zero(row + strlen(section->name), ROW_NAME_SIZE - strlen(section->name)))
+            !bytes_are_zero(row + strlen(section->name), ROW_NAME_SIZE - strlen(section->name)))
             return error_set(error, DSAJIT_ERROR_CORRUPT, "section %zu has no proper name", i);
         section->data = read_block(reader, size);
         if (!section->data)

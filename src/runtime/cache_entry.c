@@ -1,7 +1,6 @@
 #include "runtime/cache_entry.h"
 
 #include "cache/examine.h"
-#include "cache/walk.h"
 #include "runtime/key_comparison.h"
 #include "runtime/resources.h"
 
@@ -92,45 +91,64 @@ size_t entry_layers(const dsajit_context *context, struct entry_layer *layers, s
     return count;
 }
 
-struct visit {
+struct walk {
     struct entry_layer layer;
-    dsajit_cache_entry_function function;
+    entry_walk_function function;
     void *user;
     bool more;
+};
+
+static bool walk_file(void *user, const struct layer_file *file)
+{
+    struct walk *walk = user;
+    walk->more = file->kind != FILE_ENTRY || walk->function(walk->user, &walk->layer, file);
+    return walk->more;
+}
+
+dsajit_status entry_walk_layers(const dsajit_context *context, entry_walk_function function,
+                                void *user, dsajit_error *error)
+{
+    size_t count = entry_layers(context, NULL, 0);
+    struct entry_layer *layers = calloc(count + 1, sizeof *layers);
+    if (!layers)
+        return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory to walk the cache");
+    entry_layers(context, layers, count);
+    struct walk walk = {.function = function, .user = user, .more = true};
+    dsajit_status status = DSAJIT_OK;
+    for (size_t i = 0; i < count && walk.more && !status; i++) {
+        walk.layer = layers[i];
+        int result = walk_layer(layers[i].directory, walk_file, &walk);
+        /* A missing prebuilt layer is told when the context is opened; a writable one may have been
+           removed since. */
+        if (result && result != ENOENT && result != ENOTDIR)
+            status = error_set_errno(error, DSAJIT_ERROR_IO, result, "%s", layers[i].directory);
+    }
+    free(layers);
+    return status;
+}
+
+struct visit {
+    dsajit_cache_entry_function function;
+    void *user;
     dsajit_status status;
     dsajit_error *error;
 };
 
-static bool visit_file(void *user, const struct layer_file *file)
+static bool visit_file(void *user, const struct entry_layer *layer, const struct layer_file *file)
 {
     struct visit *visit = user;
-    if (file->kind != FILE_ENTRY)
-        return true;
-    visit->status = entry_show(file->path, &visit->layer, visit->function, visit->user,
-                               &visit->more, visit->error);
+    bool more = true;
+    visit->status =
+        entry_show(file->path, layer, visit->function, visit->user, &more, visit->error);
     if (visit->status == DSAJIT_ERROR_NOT_FOUND)
         visit->status = DSAJIT_OK; /* it has vanished since */
-    return visit->more && !visit->status;
+    return more && !visit->status;
 }
 
 dsajit_status entry_visit_layers(dsajit_context *context, dsajit_cache_entry_function function,
                                  void *user, dsajit_error *error)
 {
-    size_t count = entry_layers(context, NULL, 0);
-    struct entry_layer *layers = calloc(count + 1, sizeof *layers);
-    if (!layers)
-        return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory to visit the cache");
-    entry_layers(context, layers, count);
-    struct visit visit = {.function = function, .user = user, .more = true, .error = error};
-    for (size_t i = 0; i < count && visit.more && !visit.status; i++) {
-        visit.layer = layers[i];
-        int result = walk_layer(layers[i].directory, visit_file, &visit);
-        /* A prebuilt layer that isn't there is said when the context is opened, and holds nothing;
-           so does a cache that has been removed meanwhile. */
-        if (result && result != ENOENT && result != ENOTDIR && !visit.status)
-            visit.status =
-                error_set_errno(error, DSAJIT_ERROR_IO, result, "%s", layers[i].directory);
-    }
-    free(layers);
-    return visit.status;
+    struct visit visit = {.function = function, .user = user, .error = error};
+    dsajit_status status = entry_walk_layers(context, visit_file, &visit, error);
+    return status ? status : visit.status;
 }

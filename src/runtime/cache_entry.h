@@ -2,6 +2,7 @@
 #ifndef RUNTIME_CACHE_ENTRY_H
 #define RUNTIME_CACHE_ENTRY_H
 
+#include "cache/walk.h"
 #include "dsajit/cache.h"
 #include "runtime/context.h"
 
@@ -16,6 +17,13 @@ struct entry_layer {
 dsajit_status entry_show(const char *path, const struct entry_layer *layer,
                          dsajit_cache_entry_function function, void *user, bool *more,
                          dsajit_error *error);
+
+/* Calls the function with every entry file of every layer, the writable one first, until it returns
+   false. A layer that isn't there holds nothing. IO, OUT_OF_MEMORY. */
+typedef bool (*entry_walk_function)(void *user, const struct entry_layer *layer,
+                                    const struct layer_file *file);
+dsajit_status entry_walk_layers(const dsajit_context *context, entry_walk_function function,
+                                void *user, dsajit_error *error);
 
 /* Shows every entry file of every layer, as dsajit_cache_visit does. */
 dsajit_status entry_visit_layers(dsajit_context *context, dsajit_cache_entry_function function,
