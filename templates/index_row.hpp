@@ -1,17 +1,8 @@
 // One token's row of the CSR index list: its bounds and its entries.
 #pragma once
 
+#include "index_type.hpp"
 #include "sparse_mla_arguments.h"
-#include "vectors.hpp"
-
-template <variant::index_values> struct index_type_of;
-template <> struct index_type_of<variant::index_values::i32> {
-    using type = int;
-};
-template <> struct index_type_of<variant::index_values::i64> {
-    using type = i64;
-};
-using index_type = index_type_of<variant::index>::type;
 
 struct index_row {
     global_pointer<const index_type> first;

@@ -18,8 +18,9 @@ using bf16x8 = __bf16 __attribute__((ext_vector_type(8)));
 template <class T> using global_pointer = __attribute__((address_space(1))) T *;
 template <class T> using lds_pointer = __attribute__((address_space(3))) T *;
 
-// The same bytes with the alignment that strided rows of 2-byte elements guarantee.
+// The same bytes, aligned only to dwords, as rows of 2-byte elements with even strides are.
 typedef u32x4 u32x4_unaligned __attribute__((aligned(4)));
+typedef u32x2 u32x2_unaligned __attribute__((aligned(4)));
 
 __device__ __forceinline__ bf16x8 join(bf16x4 low, bf16x4 high)
 {

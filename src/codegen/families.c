@@ -1,4 +1,4 @@
-#include "codegen/families.h"
+#include "codegen/variant.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define INTEGERS(name, list)                                                                       \
@@ -28,9 +28,71 @@ static const struct field sparse_mla_fields[] = {
     [SPARSE_MLA_MATH] = NAMES("math", sparse_mla_math),
 };
 
+static const char *const written_scales[] = {"pow2"};
+static const struct field mla_cache_write_fields[] = {
+    [MLA_CACHE_WRITE_SCALE] = NAMES("scale", written_scales),
+};
+
+static const char *const indexer_formats[] = {"fp8", "mxfp4"};
+static const char *const key_norms[] = {"none", "rmsnorm", "layernorm"};
+/* 1 or a multiple of 16, as upstream's indexer has them. */
+static const int index_page_tokens[] = {1,   16,  32,  48,  64,  80,  96,  112, 128,
+                                        144, 160, 176, 192, 208, 224, 240, 256};
+static const struct field indexer_key_fields[] = {
+    [INDEXER_KEY_NORM] = NAMES("norm", key_norms),
+    [INDEXER_KEY_FORMAT] = NAMES("format", indexer_formats),
+    [INDEXER_KEY_PAGE_TOKENS] = INTEGERS("page_tokens", index_page_tokens),
+};
+
+static const int index_heads[] = {4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64};
+static const struct field indexer_query_fields[] = {
+    [INDEXER_QUERY_FORMAT] = NAMES("format", indexer_formats),
+    [INDEXER_QUERY_HEADS] = INTEGERS("heads", index_heads),
+};
+static const char *refuse_indexer_query(const struct variant *variant)
+{
+    const int heads = variant_value(variant, INDEXER_QUERY_HEADS);
+    return variant_value(variant, INDEXER_QUERY_FORMAT) == INDEXER_FORMAT_MXFP4 && heads != 16 &&
+                   heads != 32 && heads != 64
+               ? "Kimi MXFP4 requires head_dim=128 and 16/32/64 heads"
+               : NULL;
+}
+
+static const char *const dcp_directions[] = {"to_global", "to_local"};
+static const struct field dcp_ids_fields[] = {
+    [DCP_IDS_DIRECTION] = NAMES("direction", dcp_directions),
+};
+
+static const char *const dcp_scores[] = {"list", "logits"};
+static const struct field dcp_pack_fields[] = {
+    [DCP_PACK_SCORES] = NAMES("scores", dcp_scores),
+};
+
+/* Candidates of all ranks together. */
+static const int dcp_capacities[] = {2048, 4096, 8192, 16384};
+static const struct field dcp_topk_fields[] = {
+    [DCP_TOPK_CAPACITY] = INTEGERS("capacity", dcp_capacities),
+};
+
+static const char *const dcp_outputs[] = {"bf16", "f32"};
+static const struct field dcp_attention_fields[] = {
+    [DCP_ATTENTION_OUT] = NAMES("out", dcp_outputs),
+};
+
+#define FAMILY(name, refuse)                                                                       \
+    {                                                                                              \
+#name, #name ".hip", name##_fields, COUNT(name##_fields), refuse                           \
+    }
+
 const struct family families[] = {
-    [FAMILY_SPARSE_MLA] = {"sparse_mla", "sparse_mla.hip", sparse_mla_fields,
-                           COUNT(sparse_mla_fields), NULL},
+    [FAMILY_SPARSE_MLA] = FAMILY(sparse_mla, NULL),
+    [FAMILY_MLA_CACHE_WRITE] = FAMILY(mla_cache_write, NULL),
+    [FAMILY_INDEXER_KEY] = FAMILY(indexer_key, NULL),
+    [FAMILY_INDEXER_QUERY] = FAMILY(indexer_query, refuse_indexer_query),
+    [FAMILY_DCP_IDS] = FAMILY(dcp_ids, NULL),
+    [FAMILY_DCP_PACK] = FAMILY(dcp_pack, NULL),
+    [FAMILY_DCP_TOPK] = FAMILY(dcp_topk, NULL),
+    [FAMILY_DCP_ATTENTION] = FAMILY(dcp_attention, NULL),
 };
 const size_t family_count = COUNT(families);
 

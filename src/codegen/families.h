@@ -42,7 +42,16 @@ extern const char *const architectures[];
 extern const size_t architecture_count;
 
 /* Indices into `families`, and into each family's fields. */
-enum family_index { FAMILY_SPARSE_MLA };
+enum family_index {
+    FAMILY_SPARSE_MLA,
+    FAMILY_MLA_CACHE_WRITE,
+    FAMILY_INDEXER_KEY,
+    FAMILY_INDEXER_QUERY,
+    FAMILY_DCP_IDS,
+    FAMILY_DCP_PACK,
+    FAMILY_DCP_TOPK,
+    FAMILY_DCP_ATTENTION
+};
 
 enum sparse_mla_field {
     SPARSE_MLA_HEADS,
@@ -55,5 +64,30 @@ enum sparse_mla_field {
 enum sparse_mla_index { SPARSE_MLA_INDEX_I32, SPARSE_MLA_INDEX_I64 };
 enum sparse_mla_scale { SPARSE_MLA_SCALE_POW2, SPARSE_MLA_SCALE_ANY };
 enum sparse_mla_math { SPARSE_MLA_MATH_BF16 };
+
+enum mla_cache_write_field { MLA_CACHE_WRITE_SCALE };
+enum mla_cache_write_scale { MLA_CACHE_WRITE_SCALE_POW2 };
+
+enum indexer_format { INDEXER_FORMAT_FP8, INDEXER_FORMAT_MXFP4 };
+
+enum indexer_key_field { INDEXER_KEY_NORM, INDEXER_KEY_FORMAT, INDEXER_KEY_PAGE_TOKENS };
+enum indexer_key_norm {
+    INDEXER_KEY_NORM_NONE,
+    INDEXER_KEY_NORM_RMSNORM,
+    INDEXER_KEY_NORM_LAYERNORM
+};
+
+enum indexer_query_field { INDEXER_QUERY_FORMAT, INDEXER_QUERY_HEADS };
+
+enum dcp_ids_field { DCP_IDS_DIRECTION };
+enum dcp_ids_direction { DCP_IDS_DIRECTION_TO_GLOBAL, DCP_IDS_DIRECTION_TO_LOCAL };
+
+enum dcp_pack_field { DCP_PACK_SCORES };
+enum dcp_pack_scores { DCP_PACK_SCORES_LIST, DCP_PACK_SCORES_LOGITS };
+
+enum dcp_topk_field { DCP_TOPK_CAPACITY };
+
+enum dcp_attention_field { DCP_ATTENTION_OUT };
+enum dcp_attention_out { DCP_ATTENTION_OUT_BF16, DCP_ATTENTION_OUT_F32 };
 
 #endif

@@ -70,25 +70,41 @@ dsajit_status call_set_grid(struct call *call, int64_t items, int64_t per_workgr
     return DSAJIT_OK;
 }
 
-dsajit_status call_describe(const struct call *call, dsajit_text *text, dsajit_error *error)
+dsajit_status call_supported(const dsajit_context *context, call_prepare *prepare,
+                             const void *arguments, dsajit_error *error)
 {
+    struct call call;
+    return prepare(context, arguments, &call, error);
+}
+
+dsajit_status call_variant(const dsajit_context *context, call_prepare *prepare,
+                           const void *arguments, dsajit_text *text, dsajit_error *error)
+{
+    struct call call;
+    dsajit_status status = prepare(context, arguments, &call, error);
+    if (status)
+        return status;
     if (!text)
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "variant is NULL");
     struct bytes name = {0};
-    variant_format(&call->variant, &name);
+    variant_format(&call.variant, &name);
     return text_take(&name, text, error);
 }
 
-dsajit_status call_enqueue(dsajit_context *context, const struct call *call, hipStream_t stream,
-                           dsajit_error *error)
+dsajit_status call_enqueue(dsajit_context *context, call_prepare *prepare, const void *arguments,
+                           hipStream_t stream, dsajit_error *error)
 {
+    struct call call;
+    dsajit_status status = prepare(context, arguments, &call, error);
+    if (status)
+        return status;
     const struct launch launch = {
-        .device = call->device,
-        .variant = &call->variant,
-        .grid = {call->workgroups, 1, 1},
-        .workgroup = call->workgroup_size,
-        .arguments = call->arguments,
-        .arguments_size = call->arguments_size,
+        .device = call.device,
+        .variant = &call.variant,
+        .grid = {call.workgroups, 1, 1},
+        .workgroup = call.workgroup_size,
+        .arguments = call.arguments,
+        .arguments_size = call.arguments_size,
     };
     return launch_kernel(context, &launch, stream, error);
 }

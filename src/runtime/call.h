@@ -37,10 +37,16 @@ void call_set_arguments(struct call *call, const void *arguments, size_t size);
 dsajit_status call_set_grid(struct call *call, int64_t items, int64_t per_workgroup,
                             unsigned workgroup_size, const char *what, dsajit_error *error);
 
-/* The canonical text of its variant. */
-dsajit_status call_describe(const struct call *call, dsajit_text *text, dsajit_error *error);
+/* Makes a call out of the arguments of one public function, or says why there is none. */
+typedef dsajit_status call_prepare(const dsajit_context *context, const void *arguments,
+                                   struct call *call, dsajit_error *error);
 
-dsajit_status call_enqueue(dsajit_context *context, const struct call *call, hipStream_t stream,
-                           dsajit_error *error);
+/* The three public functions of a call. */
+dsajit_status call_supported(const dsajit_context *context, call_prepare *prepare,
+                             const void *arguments, dsajit_error *error);
+dsajit_status call_variant(const dsajit_context *context, call_prepare *prepare,
+                           const void *arguments, dsajit_text *text, dsajit_error *error);
+dsajit_status call_enqueue(dsajit_context *context, call_prepare *prepare, const void *arguments,
+                           hipStream_t stream, dsajit_error *error);
 
 #endif

@@ -192,9 +192,10 @@ static sparse_mla_arguments kernel_arguments(const dsajit_sparse_mla_arguments *
     };
 }
 
-static dsajit_status prepare(const dsajit_context *context, const dsajit_sparse_mla_arguments *a,
+static dsajit_status prepare(const dsajit_context *context, const void *arguments,
                              struct call *call, dsajit_error *error)
 {
+    const dsajit_sparse_mla_arguments *a = arguments;
     int device;
     dsajit_status status = call_check_struct(context, a, sizeof *a, error);
     if (status ||
@@ -207,8 +208,8 @@ static dsajit_status prepare(const dsajit_context *context, const dsajit_sparse_
         (status = check_others(a, device, error)))
         return status;
     choose_variant(&call->variant, a);
-    const sparse_mla_arguments arguments = kernel_arguments(a);
-    call_set_arguments(call, &arguments, sizeof arguments);
+    const sparse_mla_arguments kernarg = kernel_arguments(a);
+    call_set_arguments(call, &kernarg, sizeof kernarg);
     return DSAJIT_OK;
 }
 
@@ -216,24 +217,19 @@ dsajit_status dsajit_sparse_mla_supported(const dsajit_context *context,
                                           const dsajit_sparse_mla_arguments *arguments,
                                           dsajit_error *error)
 {
-    struct call call;
-    return prepare(context, arguments, &call, error);
+    return call_supported(context, prepare, arguments, error);
 }
 
 dsajit_status dsajit_sparse_mla_variant(const dsajit_context *context,
                                         const dsajit_sparse_mla_arguments *arguments,
                                         dsajit_text *text, dsajit_error *error)
 {
-    struct call call;
-    dsajit_status status = prepare(context, arguments, &call, error);
-    return status ? status : call_describe(&call, text, error);
+    return call_variant(context, prepare, arguments, text, error);
 }
 
 dsajit_status dsajit_sparse_mla_forward(dsajit_context *context,
                                         const dsajit_sparse_mla_arguments *arguments, void *stream,
                                         dsajit_error *error)
 {
-    struct call call;
-    dsajit_status status = prepare(context, arguments, &call, error);
-    return status ? status : call_enqueue(context, &call, stream, error);
+    return call_enqueue(context, prepare, arguments, stream, error);
 }
