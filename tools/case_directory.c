@@ -1,101 +1,47 @@
 #include "case_directory.h"
 
+#include "case_json.h"
 #include "failure.h"
 #include "raw_file.h"
 #include "record.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* So that no product of sizes leaves 64 bits. What a kernel serves is the library's to say. */
 static const int64_t size_max = INT32_MAX;
 
-static dsajit_status read_size(const json_t *root, const char *directory, const char *name,
-                               int64_t least, int64_t most, int64_t *size, dsajit_error *error)
-{
-    const json_t *value = json_object_get(root, name);
-    if (!json_is_integer(value))
-        return failure_set(error, DSAJIT_ERROR_CORRUPT, "%s/case.json has no whole number \"%s\"",
-                           directory, name);
-    *size = json_integer_value(value);
-    if (*size < least || *size > most)
-        return failure_set(error, DSAJIT_ERROR_CORRUPT,
-                           "%s/case.json: \"%s\" is %" PRId64 "; from %" PRId64 " to %" PRId64
-                           " is allowed",
-                           directory, name, *size, least, most);
-    return DSAJIT_OK;
-}
-
-static dsajit_status read_sizes(const json_t *root, const char *directory, struct problem *problem,
-                                dsajit_error *error)
+static dsajit_status read_members(const struct case_json *json, struct problem *problem,
+                                  dsajit_error *error)
 {
     const int64_t heads_max = 1 << 16;
-    const struct {
-        const char *name;
-        int64_t least, most;
-        int64_t *size;
-    } sizes[] = {
+    int64_t record_bytes;
+    const struct case_size record = {"record_bytes", DSAJIT_RECORD_BYTES, DSAJIT_RECORD_BYTES,
+                                     &record_bytes};
+    const struct case_size sizes[] = {
         {"T", 0, size_max, &problem->tokens},
         {"H", 1, heads_max, &problem->heads},
         {"N", 0, size_max, &problem->slots},
         {"nnz", 0, size_max, &problem->index_count},
     };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        dsajit_status status = read_size(root, directory, sizes[i].name, sizes[i].least,
-                                         sizes[i].most, sizes[i].size, error);
-        if (status)
-            return status;
-    }
-    return DSAJIT_OK;
+    dsajit_status status = case_json_number(json, "softmax_scale", &problem->softmax_scale, error);
+    if (!status)
+        status = case_json_flag(json, "has_invalid", &problem->has_invalid, error);
+    if (!status && json_object_get(json->root, record.name))
+        status = case_json_sizes(json, &record, 1, error);
+    return status ? status : case_json_sizes(json, sizes, sizeof sizes / sizeof *sizes, error);
 }
 
 static dsajit_status read_description(const char *directory, struct problem *problem,
                                       dsajit_error *error)
 {
-    char *path;
-    if (asprintf(&path, "%s/case.json", directory) < 0)
-        return failure_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a path");
-    json_error_t wrong;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &wrong);
-    dsajit_status status;
-    if (!root) {
-        if (json_error_code(&wrong) == json_error_cannot_open_file)
-            status = failure_set(error, DSAJIT_ERROR_NOT_FOUND, "%s", wrong.text);
-        else
-            status = failure_set(error, DSAJIT_ERROR_CORRUPT, "%s, line %d: %s", path, wrong.line,
-                                 wrong.text);
-        free(path);
+    struct case_json json;
+    dsajit_status status = case_json_open(directory, "sparse_mla", &json, error);
+    if (status)
         return status;
-    }
-    const char *kernel = json_string_value(json_object_get(root, "kernel"));
-    const json_t *scale = json_object_get(root, "softmax_scale");
-    const json_t *invalid = json_object_get(root, "has_invalid");
-    const json_t *record = json_object_get(root, "record_bytes");
-    problem->softmax_scale = json_number_value(scale);
-    problem->has_invalid = json_is_true(invalid);
-    if (!kernel || strcmp(kernel, "sparse_mla") != 0)
-        status = failure_set(error, DSAJIT_ERROR_CORRUPT,
-                             "%s: \"kernel\" is %s%s%s, not sparse_mla", path, kernel ? "\"" : "",
-                             kernel ? kernel : "not a text", kernel ? "\"" : "");
-    else if (!json_is_number(scale) || !isfinite(problem->softmax_scale))
-        status =
-            failure_set(error, DSAJIT_ERROR_CORRUPT, "%s has no number \"softmax_scale\"", path);
-    else if (!json_is_boolean(invalid))
-        status = failure_set(error, DSAJIT_ERROR_CORRUPT,
-                             "%s: \"has_invalid\" is not true or false", path);
-    else if (record && json_integer_value(record) != DSAJIT_RECORD_BYTES)
-        status = failure_set(error, DSAJIT_ERROR_CORRUPT, "%s: \"record_bytes\" is not %d", path,
-                             DSAJIT_RECORD_BYTES);
-    else
-        status = read_sizes(root, directory, problem, error);
-    json_decref(root);
-    free(path);
+    status = read_members(&json, problem, error);
+    case_json_close(&json);
     return status;
 }
 
@@ -156,28 +102,19 @@ static dsajit_status read_tensors(const char *directory, struct problem *problem
                                   dsajit_error *error)
 {
     const size_t rows = (size_t)(problem->tokens * problem->heads);
-    struct {
-        const char *name;
-        size_t size;
-        bool optional;
-        void *data;
-    } tensors[] = {
-        {"q.bf16.bin", rows * RECORD_KEY_SIZE * sizeof *problem->q, false, NULL},
-        {"kv.u8.bin", (size_t)problem->slots * DSAJIT_RECORD_BYTES, false, NULL},
-        {"out.bf16.bin", rows * DSAJIT_KV_LORA_RANK * sizeof *problem->expected_out, true, NULL},
-        {"lse.f32.bin", rows * sizeof *problem->expected_lse, true, NULL},
+    const size_t out_size = rows * DSAJIT_KV_LORA_RANK * sizeof *problem->expected_out;
+    void *q = NULL, *kv = NULL, *out = NULL, *lse = NULL;
+    const struct raw_file files[] = {
+        {"q.bf16.bin", rows * RECORD_KEY_SIZE * sizeof *problem->q, &q, false},
+        {"kv.u8.bin", (size_t)problem->slots * DSAJIT_RECORD_BYTES, &kv, false},
+        {"out.bf16.bin", out_size, &out, true},
+        {"lse.f32.bin", rows * sizeof *problem->expected_lse, &lse, true},
     };
-    dsajit_status status = DSAJIT_OK;
-    for (size_t i = 0; !status && i < sizeof tensors / sizeof *tensors; i++) {
-        status =
-            raw_file_read(directory, tensors[i].name, tensors[i].size, &tensors[i].data, error);
-        if (tensors[i].optional && status == DSAJIT_ERROR_NOT_FOUND)
-            status = DSAJIT_OK;
-    }
-    problem->q = tensors[0].data;
-    problem->kv = tensors[1].data;
-    problem->expected_out = tensors[2].data;
-    problem->expected_lse = tensors[3].data;
+    dsajit_status status = raw_files_read(directory, files, sizeof files / sizeof *files, error);
+    problem->q = q;
+    problem->kv = kv;
+    problem->expected_out = out;
+    problem->expected_lse = lse;
     if (!status)
         status =
             read_integers(directory, "kv_indptr", problem->tokens + 1, &problem->indptr, error);
@@ -203,11 +140,11 @@ dsajit_status case_directory_write_results(const char *directory, const struct p
                                            const uint16_t *out, const float *lse,
                                            dsajit_error *error)
 {
-    if (mkdir(directory, 0777) && errno != EEXIST)
-        return failure_set_errno(error, DSAJIT_ERROR_IO, errno, "making the folder %s", directory);
     const size_t rows = (size_t)(problem->tokens * problem->heads);
-    dsajit_status status = raw_file_write(directory, "out.bf16.bin", out,
-                                          rows * DSAJIT_KV_LORA_RANK * sizeof *out, error);
+    dsajit_status status = raw_file_make_folder(directory, error);
+    if (!status)
+        status = raw_file_write(directory, "out.bf16.bin", out,
+                                rows * DSAJIT_KV_LORA_RANK * sizeof *out, error);
     if (!status && lse)
         status = raw_file_write(directory, "lse.f32.bin", lse, rows * sizeof *lse, error);
     return status;

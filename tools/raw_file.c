@@ -72,6 +72,25 @@ dsajit_status raw_file_read(const char *directory, const char *name, size_t size
     return status;
 }
 
+dsajit_status raw_files_read(const char *directory, const struct raw_file *files, size_t count,
+                             dsajit_error *error)
+{
+    dsajit_status status = DSAJIT_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = raw_file_read(directory, files[i].name, files[i].size, files[i].data, error);
+        if (files[i].optional && status == DSAJIT_ERROR_NOT_FOUND)
+            status = DSAJIT_OK;
+    }
+    return status;
+}
+
+dsajit_status raw_file_make_folder(const char *directory, dsajit_error *error)
+{
+    if (mkdir(directory, 0777) && errno != EEXIST)
+        return failure_set_errno(error, DSAJIT_ERROR_IO, errno, "making the folder %s", directory);
+    return DSAJIT_OK;
+}
+
 dsajit_status raw_file_write(const char *directory, const char *name, const void *data, size_t size,
                              dsajit_error *error)
 {
