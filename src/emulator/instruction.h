@@ -203,6 +203,7 @@ extern const struct opcode_table opcodes_scalar_unary;     /* SOP1 */
 extern const struct opcode_table opcodes_scalar_binary;    /* SOP2, and SOPK that compute */
 extern const struct opcode_table opcodes_scalar_compare;   /* SOPC, and SOPK that compare */
 extern const struct opcode_table opcodes_scalar_special;   /* EXEC, M0, hardware registers */
+extern const struct opcode_table opcodes_register_index;   /* s_set_gpr_idx_* */
 extern const struct opcode_table opcodes_control;          /* SOPP, calls and jumps */
 extern const struct opcode_table opcodes_scalar_memory;    /* SMEM */
 extern const struct opcode_table opcodes_vector_integer;   /* 32 and 64 bits */

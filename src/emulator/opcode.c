@@ -18,7 +18,7 @@ const struct opcode_table *const opcode_tables[] = {
     &opcodes_dot_product,    &opcodes_lds,
     &opcodes_lds_atomic,     &opcodes_lds_exchange,
     &opcodes_vector_memory,  &opcodes_vector_atomic,
-    &opcodes_buffer_memory,
+    &opcodes_buffer_memory,  &opcodes_register_index,
 };
 const size_t opcode_table_count = sizeof opcode_tables / sizeof opcode_tables[0];
 

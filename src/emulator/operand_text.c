@@ -191,9 +191,31 @@ static bool take_message(struct scanner *scanner, int64_t *value)
     return true;
 }
 
+/* "gpr_idx(SRC0,DST)" as a bit for each of the four. */
+static bool take_index_selection(struct scanner *scanner, int64_t *value)
+{
+    static const char *const names[] = {"SRC0", "SRC1", "SRC2", "DST"};
+    struct scanner s = *scanner;
+    if (!scanner_take(&s, "gpr_idx("))
+        return false;
+    *value = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        struct scanner next = s;
+        if ((*value == 0 || scanner_take(&next, ",")) && scanner_take_word(&next, names[i])) {
+            *value |= INT64_C(1) << i;
+            s = next;
+        }
+    }
+    if (!scanner_take(&s, ")"))
+        return false;
+    *scanner = s;
+    return true;
+}
+
 static bool take_symbolic(struct scanner *scanner, struct parsed_operand *parsed)
 {
-    if (!take_hwreg(scanner, &parsed->integer) && !take_message(scanner, &parsed->integer))
+    if (!take_hwreg(scanner, &parsed->integer) && !take_message(scanner, &parsed->integer) &&
+        !take_index_selection(scanner, &parsed->integer))
         return false;
     parsed->number = NUMBER_SYMBOLIC;
     return true;

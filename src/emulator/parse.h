@@ -19,7 +19,7 @@ enum parsed_number {
     NUMBER_INTEGER, /* an inline constant, or an immediate */
     NUMBER_FLOAT,   /* an inline constant */
     NUMBER_LITERAL, /* 32 bits that follow the instruction word, or an immediate */
-    NUMBER_SYMBOLIC /* hwreg(…), sendmsg(…): an immediate */
+    NUMBER_SYMBOLIC /* hwreg(…), sendmsg(…), gpr_idx(…): an immediate */
 };
 
 /* What the text of one operand says, before its type is known. */

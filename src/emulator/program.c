@@ -6,6 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Of kernel_code_properties: the depth of the calls is not known, so neither is the scratch memory
+   they need. HIP gives such kernels hipLimitStackSize, by default this many bytes a lane. */
+enum { PROPERTY_DYNAMIC_STACK = 1 << 11, DYNAMIC_STACK_SIZE = 1024 };
+
 /* A wave starts behind this much code if its arguments are preloaded: wave_start.c. */
 enum { PRELOAD_PROLOGUE_SIZE = 256, PRELOAD_LENGTH = 0x7f };
 
@@ -81,6 +85,9 @@ static dsajit_status read_descriptor(const struct code_object *object,
     kernel->rsrc2 = read_u32(bytes, 52);
     kernel->code_properties = (uint16_t)read_u32(bytes, 56);
     kernel->kernarg_preload = (uint16_t)(read_u32(bytes, 56) >> 16);
+    if (kernel->code_properties & PROPERTY_DYNAMIC_STACK &&
+        kernel->scratch_size < DYNAMIC_STACK_SIZE)
+        kernel->scratch_size = DYNAMIC_STACK_SIZE;
     /* Granules of 8 registers; where the accumulation registers start, in granules of 4. */
     kernel->vector_count = ((kernel->rsrc1 & 0x3f) + 1) * 8;
     kernel->accumulator_offset = ((kernel->rsrc3 & 0x3f) + 1) * 4;

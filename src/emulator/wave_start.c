@@ -33,7 +33,6 @@ const char *wave_start_defect(const struct kernel *kernel)
         const char *text;
     } defects[] = {
         {PROPERTY_PRIVATE_SEGMENT_BUFFER, "a private segment buffer, which gfx950 does not have"},
-        {PROPERTY_QUEUE_PTR, "the queue pointer, which the emulator does not have"},
         {PROPERTY_WAVEFRONT_SIZE_32, "waves of 32 lanes, which gfx950 does not have"},
     };
     for (size_t i = 0; i < sizeof defects / sizeof defects[0]; ++i) {
@@ -85,6 +84,8 @@ static void start_scalars(struct wave *wave)
         wave->scalar[i] = SCALAR_POISON;
     if (properties & PROPERTY_DISPATCH_PTR)
         push64(wave, &next, (uintptr_t)workgroup->grid->packet);
+    if (properties & PROPERTY_QUEUE_PTR) /* there is none: who follows it faults */
+        push64(wave, &next, 0);
     if (properties & PROPERTY_KERNARG_SEGMENT_PTR)
         push64(wave, &next, (uintptr_t)dispatch->kernarg);
     if (properties & PROPERTY_DISPATCH_ID)

@@ -1,5 +1,6 @@
 #include "emulator/workgroup.h"
 #include "emulator/fault.h"
+#include "emulator/register_index.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,6 +86,12 @@ static bool run_wave(struct workgroup *workgroup, struct wave *wave, uint64_t tu
     uint64_t left = turn;
     do {
         const struct instruction *instruction = &instructions[wave->pc++];
+        struct instruction indexed;
+        if (wave->mode & MODE_REGISTER_INDEX) {
+            instruction = register_index_apply(wave, instruction, &indexed);
+            if (!instruction)
+                return false;
+        }
         if ((wave->registers_in_flight || wave->check_initialised) &&
             !wave_check_operands(wave, instruction))
             return false;
