@@ -44,6 +44,18 @@ const char *command_device_name(dsajit_device_kind kind)
     return device_names[kind];
 }
 
+static const char *const origin_names[] = {
+    [DSAJIT_ORIGIN_RESIDENT] = "resident",
+    [DSAJIT_ORIGIN_CACHE] = "cache",
+    [DSAJIT_ORIGIN_PREBUILT] = "prebuilt",
+    [DSAJIT_ORIGIN_COMPILED] = "compiled",
+};
+
+const char *command_origin_name(dsajit_origin origin)
+{
+    return origin_names[origin];
+}
+
 dsajit_device_kind command_parse_device(const char *text, const struct argp_state *state)
 {
     for (int kind = DSAJIT_DEVICE_AUTO; kind < DSAJIT_DEVICE_NONE; kind++)
@@ -65,12 +77,16 @@ int64_t command_parse_integer(const char *name, const char *text, int64_t least,
     return value;
 }
 
-static void print_log(void *user, dsajit_log_level level, const char *message)
+void command_log(const struct common_options *common, dsajit_log_level level, const char *message)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
-    const struct common_options *options = user;
-    if ((int)level <= DSAJIT_LOG_WARNING + options->verbosity)
+    if ((int)level <= DSAJIT_LOG_WARNING + common->verbosity)
         fprintf(stderr, "dsajit: %s: %s\n", names[level], message);
+}
+
+static void print_log(void *user, dsajit_log_level level, const char *message)
+{
+    command_log(user, level, message);
 }
 
 dsajit_status command_open(struct common_options *common, dsajit_device_kind device,
@@ -83,7 +99,7 @@ dsajit_status command_open(struct common_options *common, dsajit_device_kind dev
     return dsajit_open(&options, context, error);
 }
 
-static enum exit_code exit_code_of(dsajit_status status)
+enum exit_code command_exit_code(dsajit_status status)
 {
     switch (status) {
     case DSAJIT_OK:
@@ -94,6 +110,9 @@ static enum exit_code exit_code_of(dsajit_status status)
     case DSAJIT_ERROR_COMPILE:
     case DSAJIT_ERROR_COMPILER_CRASHED:
         return EXIT_COMPILE_FAILED;
+    case DSAJIT_ERROR_NOT_WARM:
+    case DSAJIT_ERROR_SEALED:
+        return EXIT_NOT_WARM;
     case DSAJIT_ERROR_CACHE_UNUSABLE:
         return EXIT_CACHE_UNUSABLE;
     case DSAJIT_ERROR_TOOLCHAIN_MISSING:
@@ -113,17 +132,21 @@ int command_fail(const struct common_options *common, const char *command,
     fprintf(stderr, "dsajit: %s\n", error->message);
     if (common->json) {
         json_t *object = command_json(command);
-        json_object_set_new(object, "error",
-                            json_pack("{s:s, s:s}", "status", dsajit_status_name(error->status),
-                                      "message", error->message));
+        json_object_set_new(object, "error", command_json_error(error));
         command_print_json(object);
     }
-    return exit_code_of(error->status);
+    return command_exit_code(error->status);
 }
 
 json_t *command_json(const char *command)
 {
     return json_pack("{s:i, s:s}", "schema", 1, "command", command);
+}
+
+json_t *command_json_error(const dsajit_error *error)
+{
+    return json_pack("{s:s, s:s}", "status", dsajit_status_name(error->status), "message",
+                     error->message);
 }
 
 json_t *command_json_number(double value)

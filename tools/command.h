@@ -21,10 +21,12 @@ enum exit_code {
     EXIT_PROBLEM = 1,
     EXIT_USAGE = 2,
     EXIT_COMPILE_FAILED = 3,
+    EXIT_NOT_WARM = 4,
     EXIT_CACHE_UNUSABLE = 5,
     EXIT_TOOLCHAIN_MISSING = 6,
     EXIT_TIMED_OUT = 7,
-    EXIT_NO_DEVICE = 8
+    EXIT_NO_DEVICE = 8,
+    EXIT_INTERRUPTED = 128 /* and the signal's number */
 };
 
 /* Options that every command has, through common_argp as a child whose input is one of these. */
@@ -44,14 +46,20 @@ extern const struct argp common_argp;
 /* "auto", "hip", "emulator"; ends the program as a usage error for anything else. */
 dsajit_device_kind command_parse_device(const char *text, const struct argp_state *state);
 const char *command_device_name(dsajit_device_kind kind);
+const char *command_origin_name(dsajit_origin origin);
 
 /* A whole number from `least` to `most`; ends the program as a usage error for anything else. */
 int64_t command_parse_integer(const char *name, const char *text, int64_t least, int64_t most,
                               const struct argp_state *state);
 
+/* Prints a message of the library on standard error, if the options want its level. */
+void command_log(const struct common_options *common, dsajit_log_level level, const char *message);
+
 /* Opens a context that logs to standard error. */
 dsajit_status command_open(struct common_options *common, dsajit_device_kind device,
                            dsajit_context **context, dsajit_error *error);
+
+enum exit_code command_exit_code(dsajit_status status);
 
 /* Tells a failure (and, with --json, prints it as the command's object); returns its exit code. */
 int command_fail(const struct common_options *common, const char *command,
@@ -59,6 +67,8 @@ int command_fail(const struct common_options *common, const char *command,
 
 /* The start of every JSON result: schema and command. */
 json_t *command_json(const char *command);
+/* A failure, as it stands in a result's "error". */
+json_t *command_json_error(const dsajit_error *error);
 /* A number, or null for one that JSON has no way to write. */
 json_t *command_json_number(double value);
 /* Prints and frees it. */
@@ -68,7 +78,10 @@ int run_sparse_mla(int argc, char **argv);
 int run_source(int argc, char **argv);
 int run_isa(int argc, char **argv);
 int run_variants(int argc, char **argv);
+int run_warmup(int argc, char **argv);
+int run_check(int argc, char **argv);
 int run_doctor(int argc, char **argv);
-extern const struct argp sparse_mla_argp, source_argp, isa_argp, variants_argp, doctor_argp;
+extern const struct argp sparse_mla_argp, source_argp, isa_argp, variants_argp, warmup_argp,
+    check_argp, doctor_argp;
 
 #endif

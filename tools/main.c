@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +18,28 @@ static const struct command commands[] = {
     {"source", "print the specialised HIP source of a variant", run_source, &source_argp},
     {"isa", "print the disassembled machine code of a variant", run_isa, &isa_argp},
     {"variants", "list the variants there are", run_variants, &variants_argp},
+    {"warmup", "have kernels compiled before anybody waits for them", run_warmup, &warmup_argp},
+    {"check", "list the variants that are missing from the cache", run_check, &check_argp},
     {"doctor", "look at the device, the compiler and the cache", run_doctor, &doctor_argp},
     {"help", "explain a command", run_help, &help_argp},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 
 static const struct {
-    enum exit_code code;
+    int code;
     const char *meaning;
 } exit_codes[] = {
     {EXIT_DONE, "done, and right"},
     {EXIT_PROBLEM, "an unexpected error, unusable input, or a result outside the tolerance"},
     {EXIT_USAGE, "wrong usage, or a problem that is not served"},
     {EXIT_COMPILE_FAILED, "a variant failed to compile"},
+    {EXIT_NOT_WARM, "variants are missing, or entries of the cache are bad"},
     {EXIT_CACHE_UNUSABLE, "the cache directory can't be used"},
     {EXIT_TOOLCHAIN_MISSING, "hipRTC, comgr or the compiler helper is missing"},
     {EXIT_TIMED_OUT, "a time limit passed"},
     {EXIT_NO_DEVICE, "no HIP runtime with a gfx950"},
+    {EXIT_INTERRUPTED + SIGINT, "interrupted; what is finished stays"},
+    {EXIT_INTERRUPTED + SIGTERM, "terminated; what is finished stays"},
 };
 
 /* How many words of `words` the command's name takes up; 0 when it is another command. */
@@ -77,7 +83,7 @@ static char *list_commands(int key, const char *text, void *input)
         fprintf(stream, "  %-16s %s\n", commands[i].name, commands[i].summary);
     fputs("\nExit codes:\n", stream);
     for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++)
-        fprintf(stream, "  %d  %s\n", (int)exit_codes[i].code, exit_codes[i].meaning);
+        fprintf(stream, "  %-3d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
     fputs("\ndsajit help COMMAND explains a command.", stream);
     fclose(stream);
     return list;

@@ -7,13 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char *const origin_names[] = {
-    [DSAJIT_ORIGIN_RESIDENT] = "resident",
-    [DSAJIT_ORIGIN_CACHE] = "cache",
-    [DSAJIT_ORIGIN_PREBUILT] = "prebuilt",
-    [DSAJIT_ORIGIN_COMPILED] = "compiled",
-};
-
 static bool is_hit(const dsajit_kernel_info *kernel)
 {
     return kernel->origin != DSAJIT_ORIGIN_COMPILED;
@@ -64,7 +57,7 @@ void run_report_print(const struct run_report *report)
     printf("device       %s, %s, %s\n", command_device_name(report->device.kind),
            report->device.name, report->device.target);
     printf("code         cache %s (%s), compiled in %.0f ms, %" PRIu32 " bytes\n",
-           is_hit(kernel) ? "hit" : "miss", origin_names[kernel->origin], kernel->compile_ms,
+           is_hit(kernel) ? "hit" : "miss", command_origin_name(kernel->origin), kernel->compile_ms,
            kernel->code_bytes);
     printf("resources    %" PRIu32 " VGPRs (%" PRIu32 " of them AGPRs), %" PRIu32 " SGPRs, %" PRIu32
            " bytes of LDS, %" PRIu32 " of scratch, %" PRIu32 " spills\n",
@@ -105,7 +98,7 @@ static json_t *describe_kernel(const struct execution *execution)
         {"code_bytes", kernel->code_bytes},
     };
     json_t *object = json_pack("{s:b, s:s, s:o}", "cache_hit", is_hit(kernel), "origin",
-                               origin_names[kernel->origin], "compile_ms",
+                               command_origin_name(kernel->origin), "compile_ms",
                                command_json_number(kernel->compile_ms));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(object, numbers[i].name, json_integer(numbers[i].value));
