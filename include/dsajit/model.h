@@ -67,6 +67,18 @@ DSAJIT_API dsajit_status dsajit_model_read(const char *json, size_t size,
                                            dsajit_indexer_format indexer_format,
                                            dsajit_model *model, dsajit_error *error);
 
+/* Tokens of an index cache page, as serving engines have them on this architecture. */
+enum { DSAJIT_MODEL_PAGE_TOKENS = 64 };
+
+/* Adds every variant that a rank of the model needs for dsajit_sparse_attention, and for its parts
+   in decode context parallelism: the key norm, the index format and heads as the model has them,
+   pages of DSAJIT_MODEL_PAGE_TOKENS, top-k of either kind, 32-bit indices, power-of-two scales,
+   with and without LSE. With more than one decode context rank also scores beside the top-k, lists
+   with holes, and the merging kernels. INVALID_ARGUMENT when a field of the model has a value that
+   no kernel is made for. */
+DSAJIT_API dsajit_status dsajit_plan_add_model(dsajit_plan *plan, const dsajit_model *model,
+                                               dsajit_error *error);
+
 #ifdef __cplusplus
 }
 #endif

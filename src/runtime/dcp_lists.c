@@ -170,14 +170,13 @@ static dsajit_status check_topk(const dsajit_dcp_topk_arguments *a, int device, 
     return check_candidates(a, device, error);
 }
 
-/* The smallest that holds all candidates of a row. */
-static void choose_capacity(struct variant *variant, unsigned candidates)
+int dcp_topk_capacity(unsigned candidates)
 {
     const struct field *field = &families[FAMILY_DCP_TOPK].fields[DCP_TOPK_CAPACITY];
     size_t choice = 0;
-    while ((unsigned)field->integers[choice] < candidates)
+    while (choice < field->count - 1 && (unsigned)field->integers[choice] < candidates)
         choice++;
-    variant_set(variant, DCP_TOPK_CAPACITY, field->integers[choice]);
+    return field->integers[choice];
 }
 
 static dsajit_status prepare_topk(const dsajit_context *context, const void *arguments,
@@ -193,7 +192,8 @@ static dsajit_status prepare_topk(const dsajit_context *context, const void *arg
         return status;
     call_begin(call, context, FAMILY_DCP_TOPK, device);
     const unsigned count = (unsigned)a->global_ids->shape[1];
-    choose_capacity(&call->variant, count * (unsigned)a->place.ranks);
+    variant_set(&call->variant, DCP_TOPK_CAPACITY,
+                dcp_topk_capacity(count * (unsigned)a->place.ranks));
     const bool by_rank = a->candidates->ndim == 4;
     const dcp_topk_arguments kernarg = {
         .candidates = tensor_data(a->candidates),
