@@ -58,6 +58,15 @@ static const char *refuse_indexer_query(const struct variant *variant)
                : NULL;
 }
 
+static const struct field topk_fields[] = {
+    [TOPK_STABLE] = BOOLEAN("stable"),
+    [TOPK_SCORES] = BOOLEAN("scores"),
+};
+
+static const struct field index_lists_fields[] = {
+    [INDEX_LISTS_INDEX] = NAMES("index", index_widths),
+};
+
 static const char *const dcp_directions[] = {"to_global", "to_local"};
 static const struct field dcp_ids_fields[] = {
     [DCP_IDS_DIRECTION] = NAMES("direction", dcp_directions),
@@ -89,6 +98,8 @@ const struct family families[] = {
     [FAMILY_MLA_CACHE_WRITE] = FAMILY(mla_cache_write, NULL),
     [FAMILY_INDEXER_KEY] = FAMILY(indexer_key, NULL),
     [FAMILY_INDEXER_QUERY] = FAMILY(indexer_query, refuse_indexer_query),
+    [FAMILY_TOPK] = FAMILY(topk, NULL),
+    [FAMILY_INDEX_LISTS] = FAMILY(index_lists, NULL),
     [FAMILY_DCP_IDS] = FAMILY(dcp_ids, NULL),
     [FAMILY_DCP_PACK] = FAMILY(dcp_pack, NULL),
     [FAMILY_DCP_TOPK] = FAMILY(dcp_topk, NULL),

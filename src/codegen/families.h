@@ -47,6 +47,8 @@ enum family_index {
     FAMILY_MLA_CACHE_WRITE,
     FAMILY_INDEXER_KEY,
     FAMILY_INDEXER_QUERY,
+    FAMILY_TOPK,
+    FAMILY_INDEX_LISTS,
     FAMILY_DCP_IDS,
     FAMILY_DCP_PACK,
     FAMILY_DCP_TOPK,
@@ -78,6 +80,11 @@ enum indexer_key_norm {
 };
 
 enum indexer_query_field { INDEXER_QUERY_FORMAT, INDEXER_QUERY_HEADS };
+
+enum topk_field { TOPK_STABLE, TOPK_SCORES };
+
+enum index_lists_field { INDEX_LISTS_INDEX };
+enum index_lists_index { INDEX_LISTS_INDEX_I32, INDEX_LISTS_INDEX_I64 };
 
 enum dcp_ids_field { DCP_IDS_DIRECTION };
 enum dcp_ids_direction { DCP_IDS_DIRECTION_TO_GLOBAL, DCP_IDS_DIRECTION_TO_LOCAL };

@@ -1,10 +1,12 @@
 #include "runtime/family_problem.h"
 
 #include "dcp_arguments.h"
+#include "index_lists_arguments.h"
 #include "indexer_key_arguments.h"
 #include "indexer_query_arguments.h"
 #include "mla_cache_write_arguments.h"
 #include "sparse_mla_arguments.h"
+#include "topk_arguments.h"
 
 /* Each tensor has a place of its own. */
 static void *place(char *memory, int index)
@@ -81,6 +83,39 @@ static void make_indexer_query(char *memory, struct call *call)
     call_set_arguments(call, &arguments, sizeof arguments);
 }
 
+/* One row without columns. */
+static void make_topk(char *memory, struct call *call)
+{
+    const topk_arguments arguments = {
+        .logits = place(memory, 0),
+        .ends = place(memory, 1),
+        .ids = place(memory, 2),
+        .scores = place(memory, 3),
+        .rows = 1,
+        .k = 1,
+        .rows_per_end = 1,
+    };
+    call->workgroup_size = TOPK_WORKGROUP_SIZE;
+    call_set_arguments(call, &arguments, sizeof arguments);
+}
+
+/* One row without requests. */
+static void make_index_lists(char *memory, struct call *call)
+{
+    const index_lists_arguments arguments = {
+        .ids = place(memory, 0),
+        .row_requests = place(memory, 1),
+        .block_table = place(memory, 2),
+        .indptr = place(memory, 3),
+        .indices = place(memory, 4),
+        .rows = 1,
+        .k = 1,
+        .stage = INDEX_LISTS_WRITE,
+    };
+    call->workgroup_size = INDEX_LISTS_WORKGROUP_SIZE;
+    call_set_arguments(call, &arguments, sizeof arguments);
+}
+
 static const dcp_place alone = {.ranks = 1, .rank = 0, .interleave = 1};
 
 /* One id. */
@@ -142,8 +177,14 @@ static void make_dcp_attention(char *memory, struct call *call)
 }
 
 family_problem *const family_problems[] = {
-    [FAMILY_SPARSE_MLA] = make_sparse_mla,   [FAMILY_MLA_CACHE_WRITE] = make_mla_cache_write,
-    [FAMILY_INDEXER_KEY] = make_indexer_key, [FAMILY_INDEXER_QUERY] = make_indexer_query,
-    [FAMILY_DCP_IDS] = make_dcp_ids,         [FAMILY_DCP_PACK] = make_dcp_pack,
-    [FAMILY_DCP_TOPK] = make_dcp_topk,       [FAMILY_DCP_ATTENTION] = make_dcp_attention,
+    [FAMILY_SPARSE_MLA] = make_sparse_mla,
+    [FAMILY_MLA_CACHE_WRITE] = make_mla_cache_write,
+    [FAMILY_INDEXER_KEY] = make_indexer_key,
+    [FAMILY_INDEXER_QUERY] = make_indexer_query,
+    [FAMILY_TOPK] = make_topk,
+    [FAMILY_INDEX_LISTS] = make_index_lists,
+    [FAMILY_DCP_IDS] = make_dcp_ids,
+    [FAMILY_DCP_PACK] = make_dcp_pack,
+    [FAMILY_DCP_TOPK] = make_dcp_topk,
+    [FAMILY_DCP_ATTENTION] = make_dcp_attention,
 };
