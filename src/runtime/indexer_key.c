@@ -1,7 +1,7 @@
 #include "dsajit/indexer.h"
 
-#include "runtime/call.h"
 #include "runtime/insertion.h"
+#include "runtime/kernel_calls.h"
 
 #include "indexer_key_arguments.h"
 
@@ -82,8 +82,8 @@ static indexer_key_arguments kernel_arguments(const dsajit_indexer_key_arguments
     };
 }
 
-static dsajit_status prepare(const dsajit_context *context, const void *arguments,
-                             struct call *call, dsajit_error *error)
+dsajit_status indexer_key_prepare(const dsajit_context *context, const void *arguments,
+                                  struct call *call, dsajit_error *error)
 {
     const dsajit_indexer_key_arguments *a = arguments;
     int device;
@@ -111,19 +111,19 @@ dsajit_status dsajit_indexer_key_supported(const dsajit_context *context,
                                            const dsajit_indexer_key_arguments *arguments,
                                            dsajit_error *error)
 {
-    return call_supported(context, prepare, arguments, error);
+    return call_supported(context, indexer_key_prepare, arguments, error);
 }
 
 dsajit_status dsajit_indexer_key_variant(const dsajit_context *context,
                                          const dsajit_indexer_key_arguments *arguments,
                                          dsajit_text *text, dsajit_error *error)
 {
-    return call_variant(context, prepare, arguments, text, error);
+    return call_variant(context, indexer_key_prepare, arguments, text, error);
 }
 
 dsajit_status dsajit_indexer_key(dsajit_context *context,
                                  const dsajit_indexer_key_arguments *arguments, void *stream,
                                  dsajit_error *error)
 {
-    return call_enqueue(context, prepare, arguments, stream, error);
+    return call_enqueue(context, indexer_key_prepare, arguments, stream, error);
 }

@@ -1,6 +1,6 @@
 #include "dsajit/indexer.h"
 
-#include "runtime/call.h"
+#include "runtime/kernel_calls.h"
 
 #include "indexer_query_arguments.h"
 
@@ -101,8 +101,8 @@ static indexer_query_arguments kernel_arguments(const dsajit_indexer_query_argum
     };
 }
 
-static dsajit_status prepare(const dsajit_context *context, const void *arguments,
-                             struct call *call, dsajit_error *error)
+dsajit_status indexer_query_prepare(const dsajit_context *context, const void *arguments,
+                                    struct call *call, dsajit_error *error)
 {
     const dsajit_indexer_query_arguments *a = arguments;
     int device;
@@ -133,19 +133,19 @@ dsajit_status dsajit_indexer_query_supported(const dsajit_context *context,
                                              const dsajit_indexer_query_arguments *arguments,
                                              dsajit_error *error)
 {
-    return call_supported(context, prepare, arguments, error);
+    return call_supported(context, indexer_query_prepare, arguments, error);
 }
 
 dsajit_status dsajit_indexer_query_variant(const dsajit_context *context,
                                            const dsajit_indexer_query_arguments *arguments,
                                            dsajit_text *text, dsajit_error *error)
 {
-    return call_variant(context, prepare, arguments, text, error);
+    return call_variant(context, indexer_query_prepare, arguments, text, error);
 }
 
 dsajit_status dsajit_indexer_query(dsajit_context *context,
                                    const dsajit_indexer_query_arguments *arguments, void *stream,
                                    dsajit_error *error)
 {
-    return call_enqueue(context, prepare, arguments, stream, error);
+    return call_enqueue(context, indexer_query_prepare, arguments, stream, error);
 }

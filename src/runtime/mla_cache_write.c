@@ -1,7 +1,7 @@
 #include "dsajit/indexer.h"
 
-#include "runtime/call.h"
 #include "runtime/insertion.h"
+#include "runtime/kernel_calls.h"
 
 #include "mla_cache_write_arguments.h"
 
@@ -24,8 +24,8 @@ static dsajit_status check(const dsajit_mla_cache_write_arguments *a, int device
     return DSAJIT_OK;
 }
 
-static dsajit_status prepare(const dsajit_context *context, const void *arguments,
-                             struct call *call, dsajit_error *error)
+dsajit_status mla_cache_write_prepare(const dsajit_context *context, const void *arguments,
+                                      struct call *call, dsajit_error *error)
 {
     const dsajit_mla_cache_write_arguments *a = arguments;
     int device;
@@ -57,19 +57,19 @@ dsajit_status dsajit_mla_cache_write_supported(const dsajit_context *context,
                                                const dsajit_mla_cache_write_arguments *arguments,
                                                dsajit_error *error)
 {
-    return call_supported(context, prepare, arguments, error);
+    return call_supported(context, mla_cache_write_prepare, arguments, error);
 }
 
 dsajit_status dsajit_mla_cache_write_variant(const dsajit_context *context,
                                              const dsajit_mla_cache_write_arguments *arguments,
                                              dsajit_text *text, dsajit_error *error)
 {
-    return call_variant(context, prepare, arguments, text, error);
+    return call_variant(context, mla_cache_write_prepare, arguments, text, error);
 }
 
 dsajit_status dsajit_mla_cache_write(dsajit_context *context,
                                      const dsajit_mla_cache_write_arguments *arguments,
                                      void *stream, dsajit_error *error)
 {
-    return call_enqueue(context, prepare, arguments, stream, error);
+    return call_enqueue(context, mla_cache_write_prepare, arguments, stream, error);
 }

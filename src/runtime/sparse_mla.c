@@ -1,4 +1,4 @@
-#include "runtime/call.h"
+#include "runtime/kernel_calls.h"
 
 #include "sparse_mla_arguments.h"
 
@@ -192,8 +192,8 @@ static sparse_mla_arguments kernel_arguments(const dsajit_sparse_mla_arguments *
     };
 }
 
-static dsajit_status prepare(const dsajit_context *context, const void *arguments,
-                             struct call *call, dsajit_error *error)
+dsajit_status sparse_mla_prepare(const dsajit_context *context, const void *arguments,
+                                 struct call *call, dsajit_error *error)
 {
     const dsajit_sparse_mla_arguments *a = arguments;
     int device;
@@ -217,19 +217,19 @@ dsajit_status dsajit_sparse_mla_supported(const dsajit_context *context,
                                           const dsajit_sparse_mla_arguments *arguments,
                                           dsajit_error *error)
 {
-    return call_supported(context, prepare, arguments, error);
+    return call_supported(context, sparse_mla_prepare, arguments, error);
 }
 
 dsajit_status dsajit_sparse_mla_variant(const dsajit_context *context,
                                         const dsajit_sparse_mla_arguments *arguments,
                                         dsajit_text *text, dsajit_error *error)
 {
-    return call_variant(context, prepare, arguments, text, error);
+    return call_variant(context, sparse_mla_prepare, arguments, text, error);
 }
 
 dsajit_status dsajit_sparse_mla_forward(dsajit_context *context,
                                         const dsajit_sparse_mla_arguments *arguments, void *stream,
                                         dsajit_error *error)
 {
-    return call_enqueue(context, prepare, arguments, stream, error);
+    return call_enqueue(context, sparse_mla_prepare, arguments, stream, error);
 }

@@ -1,0 +1,13 @@
+/* The kernels' own calls, as steps of calls that are made of several: each takes the struct of the
+   public function of its name. */
+#ifndef RUNTIME_KERNEL_CALLS_H
+#define RUNTIME_KERNEL_CALLS_H
+
+#include "runtime/call.h"
+
+call_prepare indexer_key_prepare;
+call_prepare indexer_query_prepare;
+call_prepare mla_cache_write_prepare;
+call_prepare sparse_mla_prepare;
+
+#endif
