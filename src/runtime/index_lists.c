@@ -1,5 +1,5 @@
 #include "dsajit/topk.h"
-#include "runtime/call.h"
+#include "runtime/kernel_calls.h"
 #include "runtime/reciprocal.h"
 
 #include "index_lists_arguments.h"
@@ -171,8 +171,8 @@ static dsajit_status prepare_stage(const dsajit_context *context,
 }
 
 /* Tells each workgroup of the second stage where it begins; one alone begins at 0. */
-static dsajit_status prepare_counting(const dsajit_context *context, const void *arguments,
-                                      struct call *call, dsajit_error *error)
+dsajit_status index_lists_prepare_counting(const dsajit_context *context, const void *arguments,
+                                           struct call *call, dsajit_error *error)
 {
     dsajit_status status = prepare_stage(context, arguments, INDEX_LISTS_COUNT, call, error);
     if (!status && call->workgroups == 1)
@@ -180,8 +180,8 @@ static dsajit_status prepare_counting(const dsajit_context *context, const void 
     return status;
 }
 
-static dsajit_status prepare_writing(const dsajit_context *context, const void *arguments,
-                                     struct call *call, dsajit_error *error)
+dsajit_status index_lists_prepare_writing(const dsajit_context *context, const void *arguments,
+                                          struct call *call, dsajit_error *error)
 {
     return prepare_stage(context, arguments, INDEX_LISTS_WRITE, call, error);
 }
@@ -190,20 +190,22 @@ dsajit_status dsajit_index_lists_supported(const dsajit_context *context,
                                            const dsajit_index_lists_arguments *arguments,
                                            dsajit_error *error)
 {
-    return call_supported(context, prepare_writing, arguments, error);
+    return call_supported(context, index_lists_prepare_writing, arguments, error);
 }
 
 dsajit_status dsajit_index_lists_variant(const dsajit_context *context,
                                          const dsajit_index_lists_arguments *arguments,
                                          dsajit_text *variant, dsajit_error *error)
 {
-    return call_variant(context, prepare_writing, arguments, variant, error);
+    return call_variant(context, index_lists_prepare_writing, arguments, variant, error);
 }
 
 dsajit_status dsajit_index_lists(dsajit_context *context,
                                  const dsajit_index_lists_arguments *arguments, void *stream,
                                  dsajit_error *error)
 {
-    dsajit_status status = call_enqueue(context, prepare_counting, arguments, stream, error);
-    return status ? status : call_enqueue(context, prepare_writing, arguments, stream, error);
+    dsajit_status status =
+        call_enqueue(context, index_lists_prepare_counting, arguments, stream, error);
+    return status ? status
+                  : call_enqueue(context, index_lists_prepare_writing, arguments, stream, error);
 }

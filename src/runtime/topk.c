@@ -1,5 +1,5 @@
 #include "dsajit/topk.h"
-#include "runtime/call.h"
+#include "runtime/kernel_calls.h"
 
 #include "topk_arguments.h"
 
@@ -91,8 +91,8 @@ static topk_arguments kernel_arguments(const dsajit_topk_arguments *a)
     };
 }
 
-static dsajit_status prepare(const dsajit_context *context, const void *given, struct call *call,
-                             dsajit_error *error)
+dsajit_status topk_prepare(const dsajit_context *context, const void *given, struct call *call,
+                           dsajit_error *error)
 {
     const dsajit_topk_arguments *a = given;
     int device;
@@ -117,18 +117,18 @@ static dsajit_status prepare(const dsajit_context *context, const void *given, s
 dsajit_status dsajit_topk_supported(const dsajit_context *context,
                                     const dsajit_topk_arguments *arguments, dsajit_error *error)
 {
-    return call_supported(context, prepare, arguments, error);
+    return call_supported(context, topk_prepare, arguments, error);
 }
 
 dsajit_status dsajit_topk_variant(const dsajit_context *context,
                                   const dsajit_topk_arguments *arguments, dsajit_text *variant,
                                   dsajit_error *error)
 {
-    return call_variant(context, prepare, arguments, variant, error);
+    return call_variant(context, topk_prepare, arguments, variant, error);
 }
 
 dsajit_status dsajit_topk(dsajit_context *context, const dsajit_topk_arguments *arguments,
                           void *stream, dsajit_error *error)
 {
-    return call_enqueue(context, prepare, arguments, stream, error);
+    return call_enqueue(context, topk_prepare, arguments, stream, error);
 }
