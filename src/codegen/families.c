@@ -49,12 +49,29 @@ static const struct field indexer_query_fields[] = {
     [INDEXER_QUERY_FORMAT] = NAMES("format", indexer_formats),
     [INDEXER_QUERY_HEADS] = INTEGERS("heads", index_heads),
 };
+static const char mxfp4_heads_refusal[] = "Kimi MXFP4 requires head_dim=128 and 16/32/64 heads";
 static const char *refuse_indexer_query(const struct variant *variant)
 {
     const int heads = variant_value(variant, INDEXER_QUERY_HEADS);
     return variant_value(variant, INDEXER_QUERY_FORMAT) == INDEXER_FORMAT_MXFP4 && heads != 16 &&
                    heads != 32 && heads != 64
-               ? "Kimi MXFP4 requires head_dim=128 and 16/32/64 heads"
+               ? mxfp4_heads_refusal
+               : NULL;
+}
+
+static const int score_heads[] = {16, 32, 48, 64};
+static const char *const score_addressings[] = {"gathered", "pages", "tokens"};
+static const struct field indexer_score_fields[] = {
+    [INDEXER_SCORE_FORMAT] = NAMES("format", indexer_formats),
+    [INDEXER_SCORE_HEADS] = INTEGERS("heads", score_heads),
+    [INDEXER_SCORE_ADDRESSING] = NAMES("addressing", score_addressings),
+    [INDEXER_SCORE_CLEAN] = BOOLEAN("clean"),
+};
+static const char *refuse_indexer_score(const struct variant *variant)
+{
+    return variant_value(variant, INDEXER_SCORE_FORMAT) == INDEXER_FORMAT_MXFP4 &&
+                   variant_value(variant, INDEXER_SCORE_HEADS) == 48
+               ? mxfp4_heads_refusal
                : NULL;
 }
 
@@ -98,6 +115,7 @@ const struct family families[] = {
     [FAMILY_MLA_CACHE_WRITE] = FAMILY(mla_cache_write, NULL),
     [FAMILY_INDEXER_KEY] = FAMILY(indexer_key, NULL),
     [FAMILY_INDEXER_QUERY] = FAMILY(indexer_query, refuse_indexer_query),
+    [FAMILY_INDEXER_SCORE] = FAMILY(indexer_score, refuse_indexer_score),
     [FAMILY_TOPK] = FAMILY(topk, NULL),
     [FAMILY_INDEX_LISTS] = FAMILY(index_lists, NULL),
     [FAMILY_DCP_IDS] = FAMILY(dcp_ids, NULL),

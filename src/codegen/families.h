@@ -47,6 +47,7 @@ enum family_index {
     FAMILY_MLA_CACHE_WRITE,
     FAMILY_INDEXER_KEY,
     FAMILY_INDEXER_QUERY,
+    FAMILY_INDEXER_SCORE,
     FAMILY_TOPK,
     FAMILY_INDEX_LISTS,
     FAMILY_DCP_IDS,
@@ -80,6 +81,18 @@ enum indexer_key_norm {
 };
 
 enum indexer_query_field { INDEXER_QUERY_FORMAT, INDEXER_QUERY_HEADS };
+
+enum indexer_score_field {
+    INDEXER_SCORE_FORMAT,
+    INDEXER_SCORE_HEADS, /* of a query, rounded up */
+    INDEXER_SCORE_ADDRESSING,
+    INDEXER_SCORE_CLEAN
+};
+enum indexer_score_addressing {
+    INDEXER_SCORE_GATHERED,
+    INDEXER_SCORE_PAGES, /* of a multiple of 16 tokens */
+    INDEXER_SCORE_TOKENS /* pages of one token */
+};
 
 enum topk_field { TOPK_STABLE, TOPK_SCORES };
 

@@ -4,6 +4,7 @@
 #include "index_lists_arguments.h"
 #include "indexer_key_arguments.h"
 #include "indexer_query_arguments.h"
+#include "indexer_score_arguments.h"
 #include "mla_cache_write_arguments.h"
 #include "sparse_mla_arguments.h"
 #include "topk_arguments.h"
@@ -116,6 +117,33 @@ static void make_index_lists(char *memory, struct call *call)
     call_set_arguments(call, &arguments, sizeof arguments);
 }
 
+/* One zero query of one head, and one zero key. */
+static void make_indexer_score(char *memory, struct call *call)
+{
+    const indexer_score_arguments arguments = {
+        .q = place(memory, 0),
+        .q_scales = place(memory, 1),
+        .weights = place(memory, 2),
+        .keys = place(memory, 3),
+        .key_scales = place(memory, 4),
+        .block_table = place(memory, 5),
+        .ends = (const int *)place(memory, PROBLEM_ONE) + 2,
+        .logits = place(memory, 6),
+        .weight_scale = 1,
+        .heads = 1,
+        .columns = 1,
+        .limit = 1,
+        .requests = 1,
+        .rows_per_request = 1,
+        .groups_per_request = 1,
+        .page_tokens = 16,
+        .page_reciprocal = 1u << 31,
+        .page_shift = 31,
+    };
+    call->workgroup_size = INDEXER_SCORE_WORKGROUP_SIZE;
+    call_set_arguments(call, &arguments, sizeof arguments);
+}
+
 static const dcp_place alone = {.ranks = 1, .rank = 0, .interleave = 1};
 
 /* One id. */
@@ -177,14 +205,10 @@ static void make_dcp_attention(char *memory, struct call *call)
 }
 
 family_problem *const family_problems[] = {
-    [FAMILY_SPARSE_MLA] = make_sparse_mla,
-    [FAMILY_MLA_CACHE_WRITE] = make_mla_cache_write,
-    [FAMILY_INDEXER_KEY] = make_indexer_key,
-    [FAMILY_INDEXER_QUERY] = make_indexer_query,
-    [FAMILY_TOPK] = make_topk,
-    [FAMILY_INDEX_LISTS] = make_index_lists,
-    [FAMILY_DCP_IDS] = make_dcp_ids,
-    [FAMILY_DCP_PACK] = make_dcp_pack,
-    [FAMILY_DCP_TOPK] = make_dcp_topk,
+    [FAMILY_SPARSE_MLA] = make_sparse_mla,       [FAMILY_MLA_CACHE_WRITE] = make_mla_cache_write,
+    [FAMILY_INDEXER_KEY] = make_indexer_key,     [FAMILY_INDEXER_QUERY] = make_indexer_query,
+    [FAMILY_INDEXER_SCORE] = make_indexer_score, [FAMILY_TOPK] = make_topk,
+    [FAMILY_INDEX_LISTS] = make_index_lists,     [FAMILY_DCP_IDS] = make_dcp_ids,
+    [FAMILY_DCP_PACK] = make_dcp_pack,           [FAMILY_DCP_TOPK] = make_dcp_topk,
     [FAMILY_DCP_ATTENTION] = make_dcp_attention,
 };
