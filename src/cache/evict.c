@@ -15,7 +15,8 @@ enum {
     BUCKETS = 256,
     SWEEP_SECONDS = 24 * 3600, /* leftovers are looked for once a day */
     HEADROOM = 10,             /* an eviction frees a 10th of the limit, so that the next is far */
-    ROOM_SHARE = 4             /* other processes publish too: each counts on a 4th of the room */
+    ROOM_SHARE = 4,            /* other processes publish too: each counts on a 4th of the room */
+    ROOM_MAX_SHARE = 32        /* and on no more than a 32nd of the limit */
 };
 static const uint64_t default_limit = UINT64_C(1) << 30;
 

@@ -25,9 +25,9 @@ void evict_touch(const char *path, const struct stat *state);
 
    Finding the size takes a look at every file, so it is estimated first. Entries are spread over
    the buckets by a digest, so a bucket holds about a 256th of them: only when this one holds more
-   than a 256th of the limit are all looked at. That alone keeps the layer within its limit, for no
-   bucket can pass its share unnoticed, whichever processes publish; and whoever has just found
-   the layer small looks no more until it has published a part of the room that it saw. */
+   than a 256th of the limit are all looked at. No bucket can pass its share unnoticed, whichever
+   processes publish, and so the layer can't pass its limit; but for a 32nd of it that each process
+   may publish without another look, once it has found the layer small. */
 void evict_after_publish(struct cache *cache, const char *bucket, uint64_t size);
 
 #endif

@@ -62,7 +62,7 @@ void history_append_to(const char *lock_path, enum history_event event, const ch
     close(fd);
 }
 
-/* Copies up to `end` what is printable; false when it doesn't fit. */
+/* Copies up to `end`, with question marks for what isn't printable; false when it doesn't fit. */
 static bool copy(char *to, size_t size, const char *from, const char *end)
 {
     if (end < from || (size_t)(end - from) >= size)
@@ -88,9 +88,19 @@ static bool parse_line(char *line, struct history_record *record)
     const char *end = line + strlen(line);
     const char *colon = strstr(who, ": ");
     record->event = (enum history_event)event;
-    return event < HISTORY_EVENT_COUNT && copy(record->when, sizeof record->when, when + 1, who) &&
+    return event < HISTORY_EVENT_COUNT && when + 1 < who && who[1] &&
+           copy(record->when, sizeof record->when, when + 1, who) &&
            copy(record->who, sizeof record->who, who + 1, colon ? colon : end) &&
            copy(record->detail, sizeof record->detail, colon ? colon + 2 : end, end);
+}
+
+/* Some file systems leave zeros where a crash has lost data; they must not hide what follows. */
+static void replace_zeros(struct bytes *file)
+{
+    for (size_t i = 0; i < file->size; i++) {
+        if (!file->data[i])
+            file->data[i] = '?';
+    }
 }
 
 bool history_last(const char *lock_path, bool others_only, struct history_record *record)
@@ -101,6 +111,7 @@ bool history_last(const char *lock_path, bool others_only, struct history_record
     name_self(self);
     if (!file_read(lock_path, READ_MAX, &file, NULL) && file.size) {
         char *rest = NULL;
+        replace_zeros(&file);
         for (char *line = strtok_r((char *)file.data, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest)) {
             struct history_record next = {0};

@@ -2,12 +2,15 @@
 
 #include "cache/walk.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 void shell(const char *format, ...)
 {
@@ -30,6 +33,7 @@ static void count_line(void *user, dsajit_log_level level, const char *message)
 {
     struct log_lines *lines = user;
     lines->warnings += level == DSAJIT_LOG_WARNING;
+    lines->information += level == DSAJIT_LOG_INFO;
     lines->waits += !strncmp(message, "waited", 6);
     snprintf(lines->last, sizeof lines->last, "%s", message);
 }
@@ -82,6 +86,37 @@ void assert_holds(struct cache *cache, const struct cache_key *key, const char *
     assert_int_equal(section->size, strlen(code));
     assert_memory_equal(section->data, code, section->size);
     cache_entry_free(&entry);
+}
+
+void set_age(const char *path, int64_t age)
+{
+    const struct timespec when = {.tv_sec = time(NULL) - age};
+    const struct timespec times[] = {when, when};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+void publish_aged(struct cache *cache, const char *name, size_t size, int64_t age)
+{
+    struct cache_key key = make_key(name, "one");
+    char *code = malloc(size + 1), *path = cache_entry_path(cache, &key);
+    assert_non_null(code);
+    memset(code, 'x', size);
+    code[size] = '\0';
+    publish_text(cache, &key, code);
+    set_age(path, age);
+    free(code);
+    free(path);
+    cache_key_free(&key);
+}
+
+bool holds(struct cache *cache, const char *name)
+{
+    struct cache_key key = make_key(name, "one");
+    char *path = cache_entry_path(cache, &key);
+    bool held = !access(path, F_OK);
+    free(path);
+    cache_key_free(&key);
+    return held;
 }
 
 void assert_absent(struct cache *cache, const struct cache_key *key)

@@ -20,7 +20,7 @@ void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Lines that a cache logged. */
 struct log_lines {
-    int warnings;
+    int warnings, information;
     int waits; /* lines about waiting for a lock */
     char last[2048];
 };
@@ -35,6 +35,11 @@ struct cache_key make_key(const char *name, const char *toolchain);
 
 /* Publishes an entry whose code is `code`. */
 void publish_text(struct cache *cache, const struct cache_key *key, const char *code);
+
+/* An entry of `size` bytes of code, last used `age` seconds ago. */
+void publish_aged(struct cache *cache, const char *name, size_t size, int64_t age);
+void set_age(const char *path, int64_t age);
+bool holds(struct cache *cache, const char *name);
 
 /* The code of the entry for a key as text; fails when there is none. */
 void assert_holds(struct cache *cache, const struct cache_key *key, const char *code);
