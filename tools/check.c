@@ -52,7 +52,7 @@ static int report(const struct check_options *options, const struct survey *surv
 
 int run_check(int argc, char **argv)
 {
-    struct check_options options = {0};
+    struct check_options options = {.selection = SELECTION_DEFAULT};
     if (argp_parse(&check_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
     dsajit_plan *plan = NULL;

@@ -80,8 +80,11 @@ int run_isa(int argc, char **argv);
 int run_variants(int argc, char **argv);
 int run_warmup(int argc, char **argv);
 int run_check(int argc, char **argv);
+int run_explain(int argc, char **argv);
+int run_model_show(int argc, char **argv);
+int run_config(int argc, char **argv);
 int run_doctor(int argc, char **argv);
 extern const struct argp sparse_mla_argp, source_argp, isa_argp, variants_argp, warmup_argp,
-    check_argp, doctor_argp;
+    check_argp, explain_argp, model_show_argp, config_argp, doctor_argp;
 
 #endif

@@ -1,6 +1,7 @@
 /* dsajit doctor: is everything there that a compile and a run need? */
 #include "command.h"
 #include "filesystem.h"
+#include "members.h"
 
 #include <dsajit/inspect.h>
 
@@ -155,34 +156,14 @@ static dsajit_status look_at_cache(const dsajit_context *context, struct finding
     return DSAJIT_OK;
 }
 
-/* Lines of a text below each other. */
-static void print_lines(const char *text)
-{
-    for (const char *line = text; *line;) {
-        const size_t size = strcspn(line, "\n");
-        printf("%s%.*s\n", line == text ? "" : "                        ", (int)size, line);
-        line += size + (line[size] == '\n');
-    }
-}
-
 static void print_finding(json_t *finding)
 {
-    const char *name;
-    json_t *value;
+    enum { WIDTH = 22 };
     printf("%-16s%s\n", json_string_value(json_object_get(finding, "part")),
            json_is_true(json_object_get(finding, "ok")) ? "ok" : "PROBLEM");
-    json_object_foreach(finding, name, value)
-    {
-        if (strcmp(name, "part") == 0 || strcmp(name, "ok") == 0)
-            continue;
-        printf("  %-22s", name);
-        if (json_is_string(value))
-            print_lines(json_string_value(value));
-        else if (json_is_integer(value))
-            printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
-        else
-            puts(json_is_true(value) ? "yes" : "no");
-    }
+    json_object_del(finding, "part");
+    json_object_del(finding, "ok");
+    members_print(finding, WIDTH);
 }
 
 static void print_findings(const struct doctor_options *options, const struct findings *findings)

@@ -20,6 +20,9 @@ static const struct command commands[] = {
     {"variants", "list the variants there are", run_variants, &variants_argp},
     {"warmup", "have kernels compiled before anybody waits for them", run_warmup, &warmup_argp},
     {"check", "list the variants that are missing from the cache", run_check, &check_argp},
+    {"explain", "say why a variant is in the cache or not", run_explain, &explain_argp},
+    {"model show", "print what a model's sparse attention needs", run_model_show, &model_show_argp},
+    {"config", "print every setting and where it comes from", run_config, &config_argp},
     {"doctor", "look at the device, the compiler and the cache", run_doctor, &doctor_argp},
     {"help", "explain a command", run_help, &help_argp},
 };

@@ -11,7 +11,8 @@ enum {
     OPTION_ARCH = 512, /* the fields' options follow it */
     OPTION_FIELDS,
     OPTION_SELECT = OPTION_FIELDS + SELECTION_FIELD_COUNT,
-    OPTION_PLAN
+    OPTION_PLAN,
+    OPTION_MODEL
 };
 
 /* Without their option, fields are as the library's default plan has them. */
@@ -53,6 +54,7 @@ static const struct argp_option option_table[] = {
      "several "
      "times",
      1},
+    {"model", OPTION_MODEL, "CONFIG.JSON", 0, "What a rank of this model needs", 1},
     {0},
 };
 
@@ -75,6 +77,9 @@ static error_t parse_selection(int key, char *argument, struct argp_state *state
         return 0;
     }
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->layout;
+        return 0;
     case OPTION_ARCH:
         options->architectures = argument;
         return 0;
@@ -82,12 +87,22 @@ static error_t parse_selection(int key, char *argument, struct argp_state *state
         return append(&options->selections, argument) ? 0 : ENOMEM;
     case OPTION_PLAN:
         return append(&options->plan_files, argument) ? 0 : ENOMEM;
+    case OPTION_MODEL:
+        options->model = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->layout.option && !options->model)
+            argp_error(state, "--%s needs --model", options->layout.option);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-const struct argp selection_argp = {.options = option_table, .parser = parse_selection};
+static const struct argp_child children[] = {{&model_layout_argp, 0, NULL, 1}, {0}};
+
+const struct argp selection_argp = {
+    .options = option_table, .parser = parse_selection, .children = children};
 
 void selection_free(struct selection_options *options)
 {
@@ -155,17 +170,27 @@ static bool names_sparse_mla(const struct selection_options *options)
     return named;
 }
 
+static dsajit_status add_model(const struct selection_options *options, dsajit_plan *plan,
+                               dsajit_error *error)
+{
+    dsajit_model model;
+    dsajit_status status = model_file_read(options->model, &options->layout, &model, error);
+    return status ? status : dsajit_plan_add_model(plan, &model, error);
+}
+
 static dsajit_status add_all(const struct selection_options *options, dsajit_plan *plan,
                              dsajit_error *error)
 {
     const bool combine = names_sparse_mla(options);
-    if (!combine && !options->selections.count && !options->plan_files.count)
+    if (!combine && !options->selections.count && !options->plan_files.count && !options->model)
         return dsajit_plan_add_default(plan, error);
     dsajit_status status = combine ? add_sparse_mla(options, plan, error) : DSAJIT_OK;
     for (size_t i = 0; !status && i < options->selections.count; i++)
         status = dsajit_plan_add(plan, options->selections.items[i], error);
     for (size_t i = 0; !status && i < options->plan_files.count; i++)
         status = plan_file_add(options->plan_files.items[i], plan, error);
+    if (!status && options->model)
+        status = add_model(options, plan, error);
     return status;
 }
 

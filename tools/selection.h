@@ -2,8 +2,7 @@
 #ifndef TOOLS_SELECTION_H
 #define TOOLS_SELECTION_H
 
-#include <argp.h>
-#include <dsajit/warmup.h>
+#include "model_file.h"
 
 /* The fields of sparse MLA, in the order of a variant's text. */
 enum selection_field {
@@ -27,7 +26,14 @@ struct selection_options {
     const char *fields[SELECTION_FIELD_COUNT]; /* a list of values each; NULL: not given */
     struct selection_list selections;
     struct selection_list plan_files;
+    const char *model; /* path of a config.json; NULL: none */
+    struct model_layout layout;
 };
+
+#define SELECTION_DEFAULT                                                                          \
+    {                                                                                              \
+        .layout = MODEL_LAYOUT_DEFAULT                                                             \
+    }
 
 /* An argp child whose input is a struct selection_options. */
 extern const struct argp selection_argp;

@@ -1,44 +1,15 @@
 /* dsajit source, isa and variants: what can be said of a variant without a device. */
-#include "command.h"
+#include "operands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One optional or needed argument beside the common options. */
-struct variant_options {
-    struct common_options common;
-    const char *argument;
-    bool needed;
-};
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): argp gives the type */
-static error_t parse_variant(int key, char *argument, struct argp_state *state)
-{
-    struct variant_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->common;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 0)
-            return ARGP_ERR_UNKNOWN;
-        options->argument = argument;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        if (options->needed)
-            argp_error(state, "which variant? dsajit variants lists them");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static const struct argp_child children[] = COMMON_CHILDREN;
 
 #define VARIANT_ARGP(arguments, text)                                                              \
     {                                                                                              \
-        .parser = parse_variant, .args_doc = (arguments), .doc = (text), .children = children      \
+        .parser = operands_parse, .args_doc = (arguments), .doc = (text), .children = children     \
     }
 const struct argp source_argp = VARIANT_ARGP(
     "VARIANT", "Print the specialised HIP source of a variant: one self-contained translation "
@@ -56,7 +27,8 @@ typedef dsajit_status text_function(dsajit_context *context, const char *variant
 static int print_text(int argc, char **argv, const struct argp *argp, const char *name,
                       text_function *get)
 {
-    struct variant_options options = {.needed = true};
+    struct operands options = {
+        .least = 1, .most = 1, .question = "which variant? dsajit variants lists them"};
     if (argp_parse(argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
     dsajit_error error;
@@ -64,13 +36,13 @@ static int print_text(int argc, char **argv, const struct argp *argp, const char
     dsajit_text text = {0};
     dsajit_status status = command_open(&options.common, DSAJIT_DEVICE_NONE, &context, &error);
     if (!status)
-        status = get(context, options.argument, &text, &error);
+        status = get(context, options.items[0], &text, &error);
     int code = EXIT_DONE;
     if (status) {
         code = command_fail(&options.common, name, &error);
     } else if (options.common.json) {
         json_t *object = command_json(name);
-        json_object_set_new(object, "variant", json_string(options.argument));
+        json_object_set_new(object, "variant", json_string(options.items[0]));
         json_object_set_new(object, name, json_stringn(text.data, text.size));
         command_print_json(object);
     } else {
@@ -104,13 +76,13 @@ static bool append_variant(void *user, const char *variant)
 
 int run_variants(int argc, char **argv)
 {
-    struct variant_options options = {.needed = false};
+    struct operands options = {.most = 1};
     if (argp_parse(&variants_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
     dsajit_error error;
     json_t *list = json_array();
     dsajit_status status = dsajit_visit_variants(
-        options.argument, options.common.json ? append_variant : print_variant, list, &error);
+        options.items[0], options.common.json ? append_variant : print_variant, list, &error);
     if (status) {
         json_decref(list);
         return command_fail(&options.common, "variants", &error);

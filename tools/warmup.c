@@ -280,7 +280,8 @@ static int run_real(struct warmup_options *options, const dsajit_plan *plan)
 
 int run_warmup(int argc, char **argv)
 {
-    struct warmup_options options = {.warm = DSAJIT_WARM_OPTIONS_DEFAULT};
+    struct warmup_options options = {.selection = SELECTION_DEFAULT,
+                                     .warm = DSAJIT_WARM_OPTIONS_DEFAULT};
     progress_parse_mode("auto", stderr, &options.progress);
     if (argp_parse(&warmup_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
