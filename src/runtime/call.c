@@ -91,20 +91,24 @@ dsajit_status call_variant(const dsajit_context *context, call_prepare *prepare,
     return text_take(&name, text, error);
 }
 
+dsajit_status call_launch(dsajit_context *context, const struct call *call, hipStream_t stream,
+                          dsajit_error *error)
+{
+    const struct launch launch = {
+        .device = call->device,
+        .variant = &call->variant,
+        .grid = {call->workgroups, 1, 1},
+        .workgroup = call->workgroup_size,
+        .arguments = call->arguments,
+        .arguments_size = call->arguments_size,
+    };
+    return launch_kernel(context, &launch, stream, error);
+}
+
 dsajit_status call_enqueue(dsajit_context *context, call_prepare *prepare, const void *arguments,
                            hipStream_t stream, dsajit_error *error)
 {
     struct call call;
     dsajit_status status = prepare(context, arguments, &call, error);
-    if (status)
-        return status;
-    const struct launch launch = {
-        .device = call.device,
-        .variant = &call.variant,
-        .grid = {call.workgroups, 1, 1},
-        .workgroup = call.workgroup_size,
-        .arguments = call.arguments,
-        .arguments_size = call.arguments_size,
-    };
-    return launch_kernel(context, &launch, stream, error);
+    return status ? status : call_launch(context, &call, stream, error);
 }

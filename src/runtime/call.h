@@ -41,6 +41,10 @@ dsajit_status call_set_grid(struct call *call, int64_t items, int64_t per_workgr
 typedef dsajit_status call_prepare(const dsajit_context *context, const void *arguments,
                                    struct call *call, dsajit_error *error);
 
+/* Enqueues a call that was made. */
+dsajit_status call_launch(dsajit_context *context, const struct call *call, hipStream_t stream,
+                          dsajit_error *error);
+
 /* The three public functions of a call. */
 dsajit_status call_supported(const dsajit_context *context, call_prepare *prepare,
                              const void *arguments, dsajit_error *error);

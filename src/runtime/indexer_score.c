@@ -1,4 +1,4 @@
-#include "runtime/call.h"
+#include "runtime/kernel_calls.h"
 #include "runtime/reciprocal.h"
 
 #include "dsajit/indexer_score.h"
@@ -356,8 +356,8 @@ static indexer_score_arguments kernel_arguments(const struct score *score)
     return arguments;
 }
 
-static dsajit_status prepare(const dsajit_context *context, const void *arguments,
-                             struct call *call, dsajit_error *error)
+dsajit_status indexer_score_prepare(const dsajit_context *context, const void *arguments,
+                                    struct call *call, dsajit_error *error)
 {
     const dsajit_indexer_score_arguments *given = arguments;
     struct score score = {.given = given};
@@ -381,19 +381,19 @@ dsajit_status dsajit_indexer_score_supported(const dsajit_context *context,
                                              const dsajit_indexer_score_arguments *arguments,
                                              dsajit_error *error)
 {
-    return call_supported(context, prepare, arguments, error);
+    return call_supported(context, indexer_score_prepare, arguments, error);
 }
 
 dsajit_status dsajit_indexer_score_variant(const dsajit_context *context,
                                            const dsajit_indexer_score_arguments *arguments,
                                            dsajit_text *variant, dsajit_error *error)
 {
-    return call_variant(context, prepare, arguments, variant, error);
+    return call_variant(context, indexer_score_prepare, arguments, variant, error);
 }
 
 dsajit_status dsajit_indexer_score(dsajit_context *context,
                                    const dsajit_indexer_score_arguments *arguments, void *stream,
                                    dsajit_error *error)
 {
-    return call_enqueue(context, prepare, arguments, stream, error);
+    return call_enqueue(context, indexer_score_prepare, arguments, stream, error);
 }

@@ -7,6 +7,7 @@
 
 call_prepare indexer_key_prepare;
 call_prepare indexer_query_prepare;
+call_prepare indexer_score_prepare;
 call_prepare topk_prepare;
 call_prepare index_lists_prepare_counting; /* nothing to do for few rows */
 call_prepare index_lists_prepare_writing;

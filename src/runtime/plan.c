@@ -44,8 +44,8 @@ void dsajit_plan_free(dsajit_plan *plan)
     free(plan);
 }
 
-static dsajit_status add_variant(dsajit_plan *plan, const struct variant *variant,
-                                 dsajit_error *error)
+dsajit_status plan_add_variant(dsajit_plan *plan, const struct variant *variant,
+                               dsajit_error *error)
 {
     bool *has = &plan->has[variant->family][variant_index(variant)];
     if (*has)
@@ -80,7 +80,7 @@ dsajit_status dsajit_plan_add(dsajit_plan *plan, const char *text, dsajit_error 
             struct variant variant;
             variant_at(family, i, &variant);
             if (selection_matches(&selection, &variant))
-                status = add_variant(plan, &variant, error);
+                status = plan_add_variant(plan, &variant, error);
         }
     }
     return status;

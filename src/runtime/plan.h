@@ -16,4 +16,8 @@ struct dsajit_plan {
     bool **has; /* [family][variant index] */
 };
 
+/* Adds it, unless it is there. */
+dsajit_status plan_add_variant(dsajit_plan *plan, const struct variant *variant,
+                               dsajit_error *error);
+
 #endif
