@@ -53,7 +53,8 @@ static int read_open(int fd, size_t limit, struct bytes *bytes, struct stat *sta
 int file_read(const char *path, size_t limit, struct bytes *bytes, struct stat *state)
 {
     struct stat unused;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int fd =
+        TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
     if (fd < 0)
         return errno;
     int result = read_open(fd, limit, bytes, state ? state : &unused);
@@ -96,10 +97,10 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode)
         return result;
     }
     int result = write_all(fd, data, size);
-    if (!result && (fchmod(fd, mode) || fsync(fd)))
+    if (!result && (fchmod(fd, mode) || TEMP_FAILURE_RETRY(fsync(fd))))
         result = errno;
-    /* Some file systems report a failed write only here. */
-    if (close(fd) && !result)
+    /* Some file systems report a failed write only here; an interrupted close has closed. */
+    if (close(fd) && !result && errno != EINTR)
         result = errno;
     if (!result && rename(temporary, path))
         result = errno;

@@ -39,7 +39,8 @@ static int open_lock(const struct cache *cache, const struct key_name *name, con
     int fd = -1;
     mode_t mode = cache->directory_mode & 0666;
     if (bucket && !cache_make_bucket(cache, bucket))
-        fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
+        fd = TEMP_FAILURE_RETRY(
+            open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
     if (fd >= 0)
         fchmod(fd, mode); /* against the umask, in a shared cache; only the file's owner can */
     free(bucket);
