@@ -85,15 +85,16 @@ template <u32 lanes> __device__ __forceinline__ f32x2 add_swapped(f32x2 a, f32x2
 {
 #pragma unroll
     for (u32 i = 0; i < 2; i++) {
-        const u32 first = __builtin_bit_cast(u32, (float)a[i]);
-        const u32 second = __builtin_bit_cast(u32, (float)b[i]);
+        const float from_a = a[i], from_b = b[i];
+        const u32 first = __builtin_bit_cast(u32, from_a), second = __builtin_bit_cast(u32, from_b);
         u32x2 swapped;
         if constexpr (lanes == 16)
             swapped = __builtin_amdgcn_permlane16_swap(first, second, false, false);
         else
             swapped = __builtin_amdgcn_permlane32_swap(first, second, false, false);
-        a[i] = __builtin_bit_cast(float, (u32)swapped.x);
-        b[i] = __builtin_bit_cast(float, (u32)swapped.y);
+        const u32 to_a = swapped.x, to_b = swapped.y;
+        a[i] = __builtin_bit_cast(float, to_a);
+        b[i] = __builtin_bit_cast(float, to_b);
     }
     return a + b;
 }

@@ -51,12 +51,14 @@ template <> struct tile_finder<variant::addressing_values::gathered> {
 
     __device__ __forceinline__ tile_place find(const indexer_score_arguments &arguments) const
     {
-        const u32 from_first = key - first_key;
+        // In 24 bits, which the host has seen to: that multiplies in a quarter of the time.
+        const u32 from_first = (key - first_key) % keys_per_unit;
+        const u32 stride = (u32)arguments.key_stride & 0xffffff;
         return {(global_pointer<const unsigned char>)arguments.keys +
                     first_key * arguments.key_stride,
                 (global_pointer<const unsigned char>)arguments.key_scales +
                     (u64)first_key * scale_bytes,
-                from_first * (u32)arguments.key_stride, from_first * scale_bytes};
+                from_first * stride, from_first * scale_bytes};
     }
 };
 

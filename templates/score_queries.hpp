@@ -7,7 +7,6 @@
 constexpr u32 rows_per_group = INDEXER_SCORE_ROWS;
 constexpr u32 heads_per_block = 16; // of one multiplication
 constexpr u32 blocks_of_heads = variant::heads / heads_per_block;
-constexpr u32 threads = INDEXER_SCORE_WORKGROUP_SIZE;
 
 // Heads past the query's last repeat it, with a weight of 0.
 struct shared_queries {
@@ -32,7 +31,7 @@ __device__ __forceinline__ void start_query_values(shared_queries &shared,
         const u32 load = i % loads_per_operand;
         const u32 head = smaller_of(heads_per_block * block + place.column, last);
         const auto row = (global_pointer<const unsigned char>)arguments.q +
-                         (i64)(group.first + r) * arguments.q_row_stride;
+                         (group.first + r) * arguments.q_row_stride;
         const u32 offset = head * vector_bytes + 64 * load + 16 * place.group;
         __builtin_amdgcn_global_load_lds((global_pointer<void>)(row + offset),
                                          (lds_pointer<void>)&shared.values[r][block][load][0], 16,
@@ -40,45 +39,44 @@ __device__ __forceinline__ void start_query_values(shared_queries &shared,
     }
 }
 
+// mxfp4
 __device__ __forceinline__ void write_query_scales(shared_queries &shared,
                                                    const indexer_score_arguments &arguments,
-                                                   const row_group &group)
+                                                   const row_group &group, u32 r,
+                                                   const thread_place &place)
 {
-    for (u32 i = threadIdx.x; i < group.count * lanes_per_wave; i += threads) {
-        const u32 r = i / lanes_per_wave, lane = i % lanes_per_wave;
-        const auto row = (global_pointer<const unsigned char>)arguments.q_scales +
-                         (i64)(group.first + r) * arguments.q_scales_row_stride;
-        const u32 offset = lane % columns_per_wave * scale_bytes + lane / columns_per_wave;
-        u32 bytes = 0;
+    const auto row = (global_pointer<const unsigned char>)arguments.q_scales +
+                     (group.first + r) * arguments.q_scales_row_stride;
+    const u32 offset = place.column * scale_bytes + place.group;
+    u32 bytes = 0;
 #pragma unroll
-        for (u32 b = 0; b < blocks_of_heads; b++)
-            bytes |= (u32)row[offset + heads_per_block * b * scale_bytes] << 8 * b;
-        shared.scales[r][lane] = bytes;
-    }
+    for (u32 b = 0; b < blocks_of_heads; b++)
+        bytes |= (u32)row[offset + heads_per_block * b * scale_bytes] << 8 * b;
+    shared.scales[r][place.lane] = bytes;
 }
 
-__device__ __forceinline__ float load_weight(const indexer_score_arguments &arguments, i64 index)
+__device__ __forceinline__ float load_weight(const indexer_score_arguments &arguments, u32 row,
+                                             u32 head)
 {
+    const i64 first = row * arguments.weights_row_stride;
     if (arguments.weights_are_bf16) {
-        const u32 bits = ((global_pointer<const unsigned short>)arguments.weights)[index];
+        const u32 bits = ((global_pointer<const unsigned short>)arguments.weights + first)[head];
         return __builtin_bit_cast(float, bits << 16);
     }
-    return ((global_pointer<const float>)arguments.weights)[index];
+    return ((global_pointer<const float>)arguments.weights + first)[head];
 }
 
+// One lane a head.
 __device__ __forceinline__ void write_weights(shared_queries &shared,
                                               const indexer_score_arguments &arguments,
-                                              const row_group &group)
+                                              const row_group &group, u32 r, u32 lane)
 {
-    for (u32 i = threadIdx.x; i < group.count * variant::heads; i += threads) {
-        const u32 r = i / variant::heads, head = i % variant::heads;
-        float weight = 0;
-        if (head < (u32)arguments.heads)
-            weight = load_weight(arguments,
-                                 (i64)(group.first + r) * arguments.weights_row_stride + head) *
-                     arguments.weight_scale;
-        shared.weights[r][head] = weight;
-    }
+    static_assert(variant::heads <= lanes_per_wave);
+    float weight = 0;
+    if (lane < (u32)arguments.heads)
+        weight = load_weight(arguments, group.first + r, lane) * arguments.weight_scale;
+    if (lane < variant::heads)
+        shared.weights[r][lane] = weight;
 }
 
 __device__ __forceinline__ void start_queries(shared_queries &shared,
@@ -86,7 +84,9 @@ __device__ __forceinline__ void start_queries(shared_queries &shared,
                                               const row_group &group, const thread_place &place)
 {
     start_query_values(shared, arguments, group, place);
-    if constexpr (!is_fp8)
-        write_query_scales(shared, arguments, group);
-    write_weights(shared, arguments, group);
+    for (u32 r = place.wave; r < group.count; r += waves_per_workgroup) {
+        if constexpr (!is_fp8)
+            write_query_scales(shared, arguments, group, r, place);
+        write_weights(shared, arguments, group, r, place.lane);
+    }
 }
