@@ -81,10 +81,23 @@ int run_variants(int argc, char **argv);
 int run_warmup(int argc, char **argv);
 int run_check(int argc, char **argv);
 int run_explain(int argc, char **argv);
+int run_cache_list(int argc, char **argv);
+int run_cache_show(int argc, char **argv);
+int run_cache_verify(int argc, char **argv);
+int run_cache_stats(int argc, char **argv);
+int run_cache_path(int argc, char **argv);
+int run_cache_prune(int argc, char **argv);
+int run_cache_clear(int argc, char **argv);
+int run_cache_export(int argc, char **argv);
+int run_cache_import(int argc, char **argv);
+int run_cache_keygen(int argc, char **argv);
+int run_cache_diff(int argc, char **argv);
 int run_model_show(int argc, char **argv);
 int run_config(int argc, char **argv);
 int run_doctor(int argc, char **argv);
 extern const struct argp sparse_mla_argp, source_argp, isa_argp, variants_argp, warmup_argp,
-    check_argp, explain_argp, model_show_argp, config_argp, doctor_argp;
+    check_argp, explain_argp, cache_list_argp, cache_show_argp, cache_verify_argp, cache_stats_argp,
+    cache_path_argp, cache_prune_argp, cache_clear_argp, cache_export_argp, cache_import_argp,
+    cache_keygen_argp, cache_diff_argp, model_show_argp, config_argp, doctor_argp;
 
 #endif

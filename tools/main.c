@@ -21,6 +21,19 @@ static const struct command commands[] = {
     {"warmup", "have kernels compiled before anybody waits for them", run_warmup, &warmup_argp},
     {"check", "list the variants that are missing from the cache", run_check, &check_argp},
     {"explain", "say why a variant is in the cache or not", run_explain, &explain_argp},
+    {"cache list", "list the entries of the cache", run_cache_list, &cache_list_argp},
+    {"cache show", "show what an entry holds", run_cache_show, &cache_show_argp},
+    {"cache verify", "read every entry and find the bad ones", run_cache_verify,
+     &cache_verify_argp},
+    {"cache stats", "count what is in the cache", run_cache_stats, &cache_stats_argp},
+    {"cache path", "print the cache directory", run_cache_path, &cache_path_argp},
+    {"cache prune", "remove old, stale or too many entries", run_cache_prune, &cache_prune_argp},
+    {"cache clear", "remove everything from the cache directory", run_cache_clear,
+     &cache_clear_argp},
+    {"cache export", "write entries into one archive", run_cache_export, &cache_export_argp},
+    {"cache import", "take the entries of such an archive", run_cache_import, &cache_import_argp},
+    {"cache keygen", "make keys that sign archives", run_cache_keygen, &cache_keygen_argp},
+    {"cache diff", "compare two entries", run_cache_diff, &cache_diff_argp},
     {"model show", "print what a model's sparse attention needs", run_model_show, &model_show_argp},
     {"config", "print every setting and where it comes from", run_config, &config_argp},
     {"doctor", "look at the device, the compiler and the cache", run_doctor, &doctor_argp},
@@ -127,10 +140,25 @@ static const struct argp main_argp = {
     .help_filter = list_commands,
 };
 
+/* True when the name's first word is `word`, and not its only one. */
+static bool is_in_group(const struct command *command, const char *word)
+{
+    const size_t size = strlen(word);
+    return strncmp(command->name, word, size) == 0 && command->name[size] == ' ';
+}
+
 static int refuse_command(int count, char **words)
 {
-    fprintf(stderr, "dsajit: there is no command '%s%s%s'; dsajit help lists them\n", words[0],
-            count > 1 ? " " : "", count > 1 ? words[1] : "");
+    fprintf(stderr, "dsajit: there is no command '%s%s%s'", words[0], count > 1 ? " " : "",
+            count > 1 ? words[1] : "");
+    bool any = false;
+    for (size_t i = 0; i < command_count; i++) {
+        if (is_in_group(&commands[i], words[0])) {
+            fprintf(stderr, "%s%s", any ? ", " : "; there are: ", commands[i].name);
+            any = true;
+        }
+    }
+    fputs(any ? "\n" : "; dsajit help lists them\n", stderr);
     return EXIT_USAGE;
 }
 

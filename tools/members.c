@@ -1,5 +1,6 @@
 #include "members.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,6 @@ static void print_lines(const char *text, int width)
         printf("%*s%.*s\n", line == text ? 0 : INDENT + width, "", (int)size, line);
         line += size + (line[size] == '\n');
     }
-    if (!*text)
-        putchar('\n');
 }
 
 static void print_value(const json_t *value, int width)
@@ -28,9 +27,6 @@ static void print_value(const json_t *value, int width)
     case JSON_REAL:
         printf("%.9g\n", json_real_value(value));
         break;
-    case JSON_NULL:
-        puts("none");
-        break;
     default:
         puts(json_is_true(value) ? "yes" : "no");
     }
@@ -42,7 +38,9 @@ void members_print(json_t *object, int width)
     json_t *value;
     json_object_foreach(object, name, value)
     {
-        if (json_is_array(value) || json_is_object(value))
+        const char *text = json_string_value(value);
+        const bool empty = json_is_null(value) || (text && !*text);
+        if (empty || json_is_array(value) || json_is_object(value))
             continue;
         printf("%*s%-*s", INDENT, "", width, name);
         print_value(value, width);

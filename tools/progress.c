@@ -1,7 +1,7 @@
 #include "progress.h"
 
 #include "command.h"
-#include "duration.h"
+#include "quantity.h"
 #include "warm_result.h"
 
 #include <stdlib.h>

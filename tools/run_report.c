@@ -1,6 +1,7 @@
 #include "run_report.h"
 
 #include "command.h"
+#include "kernel_json.h"
 #include "narrow_floats.h"
 
 #include <inttypes.h>
@@ -84,24 +85,9 @@ void run_report_print(const struct run_report *report)
 static json_t *describe_kernel(const struct execution *execution)
 {
     const dsajit_kernel_info *kernel = &execution->kernel;
-    const struct {
-        const char *name;
-        uint32_t value;
-    } numbers[] = {
-        {"vgprs", kernel->vgprs},
-        {"agprs", kernel->agprs},
-        {"sgprs", kernel->sgprs},
-        {"lds_bytes", kernel->lds_bytes},
-        {"scratch_bytes", kernel->scratch_bytes},
-        {"vgpr_spills", kernel->vgpr_spills},
-        {"sgpr_spills", kernel->sgpr_spills},
-        {"code_bytes", kernel->code_bytes},
-    };
-    json_t *object = json_pack("{s:b, s:s, s:o}", "cache_hit", is_hit(kernel), "origin",
-                               command_origin_name(kernel->origin), "compile_ms",
-                               command_json_number(kernel->compile_ms));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(object, numbers[i].name, json_integer(numbers[i].value));
+    json_t *object = json_pack("{s:b, s:s}", "cache_hit", is_hit(kernel), "origin",
+                               command_origin_name(kernel->origin));
+    kernel_json_add(object, kernel);
     return object;
 }
 

@@ -170,6 +170,12 @@ static bool names_sparse_mla(const struct selection_options *options)
     return named;
 }
 
+bool selection_is_empty(const struct selection_options *options)
+{
+    return !names_sparse_mla(options) && !options->selections.count && !options->plan_files.count &&
+           !options->model;
+}
+
 static dsajit_status add_model(const struct selection_options *options, dsajit_plan *plan,
                                dsajit_error *error)
 {
@@ -181,10 +187,10 @@ static dsajit_status add_model(const struct selection_options *options, dsajit_p
 static dsajit_status add_all(const struct selection_options *options, dsajit_plan *plan,
                              dsajit_error *error)
 {
-    const bool combine = names_sparse_mla(options);
-    if (!combine && !options->selections.count && !options->plan_files.count && !options->model)
+    if (selection_is_empty(options))
         return dsajit_plan_add_default(plan, error);
-    dsajit_status status = combine ? add_sparse_mla(options, plan, error) : DSAJIT_OK;
+    dsajit_status status =
+        names_sparse_mla(options) ? add_sparse_mla(options, plan, error) : DSAJIT_OK;
     for (size_t i = 0; !status && i < options->selections.count; i++)
         status = dsajit_plan_add(plan, options->selections.items[i], error);
     for (size_t i = 0; !status && i < options->plan_files.count; i++)

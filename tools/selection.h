@@ -39,6 +39,9 @@ struct selection_options {
 extern const struct argp selection_argp;
 void selection_free(struct selection_options *options);
 
+/* True when no option chose anything. */
+bool selection_is_empty(const struct selection_options *options);
+
 /* Everything that the options ask for, together; the library's default plan when they ask for
    nothing. The caller frees the plan. INVALID_ARGUMENT names what doesn't exist. */
 dsajit_status selection_build_plan(const struct selection_options *options, dsajit_plan **plan,

@@ -1,7 +1,7 @@
 #include "warmup_report.h"
 
 #include "command.h"
-#include "duration.h"
+#include "quantity.h"
 #include "warm_result.h"
 
 #include <inttypes.h>

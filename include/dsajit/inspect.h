@@ -34,6 +34,13 @@ typedef struct dsajit_cache_info {
 DSAJIT_API dsajit_status dsajit_get_cache_info(const dsajit_context *context,
                                                dsajit_cache_info *info, dsajit_error *error);
 
+/* ---- Code ---- */
+
+/* The disassembly of a code object, a line for each instruction, as dsajit_get_isa gives it. Starts
+   a helper. The bytes may be anything: CORRUPT when they are no code object. */
+DSAJIT_API dsajit_status dsajit_disassemble(dsajit_context *context, const void *code, size_t size,
+                                            dsajit_text *isa, dsajit_error *error);
+
 /* ---- Settings ---- */
 
 /* An environment variable, and what it makes of a context whose options leave the choice to it. */

@@ -1,4 +1,6 @@
 /* What the public API tells about variants, without a launch. */
+#include "dsajit/inspect.h"
+
 #include "runtime/code.h"
 #include "runtime/text.h"
 
@@ -96,11 +98,7 @@ dsajit_status dsajit_get_isa(dsajit_context *context, const char *variant, dsaji
     dsajit_status status = obtain(context, variant, isa, &code, error);
     if (status)
         return status;
-    struct inspection inspection = {0};
-    status = compiler_inspect(context->compiler, code.image, code.size, &inspection, error);
-    if (!status)
-        status = text_take(&inspection.listing, isa, error);
-    inspection_free(&inspection);
+    status = dsajit_disassemble(context, code.image, code.size, isa, error);
     code_free(&code);
     return status;
 }
