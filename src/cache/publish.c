@@ -60,7 +60,9 @@ static dsajit_status publish(struct cache *cache, const struct cache_key *key,
             status = report_failure(cache, &place, result, error);
         } else {
             history_append_to(place.lock, HISTORY_PUBLISHED, NULL);
-            atomic_fetch_add(&cache->counters.published, 1);
+            if (!atomic_fetch_add(&cache->counters.published, 1))
+                log_message(&cache->log, DSAJIT_LOG_INFO, "kernels are kept in %s",
+                            cache->directory);
             evict_after_publish(cache, place.bucket, file->size);
         }
     }

@@ -21,7 +21,8 @@ void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Lines that a cache logged. */
 struct log_lines {
     int warnings, information;
-    int waits; /* lines about waiting for a lock */
+    int waits;  /* lines about waiting for a lock */
+    int places; /* lines about where the cache is; they are no information in the sense above */
     char last[2048];
 };
 struct logger counting_logger(struct log_lines *lines);
