@@ -1,6 +1,7 @@
 #include "runtime/hip.h"
 
 #include "base/bytes.h"
+#include "base/variable.h"
 #include "codegen/families.h"
 #include "emulator/emulator.h"
 
@@ -71,6 +72,14 @@ static bool serves_a_device(const struct hip *hip)
     return false;
 }
 
+static dsajit_status initialise(struct hip *hip, const char *path, dsajit_error *error)
+{
+    if (hip->table.hipInit(0) == hipSuccess)
+        return DSAJIT_OK;
+    const char *reason = hip->describe_error ? hip->describe_error() : "finds no usable GPU";
+    return error_set(error, DSAJIT_ERROR_NO_DEVICE, "%s: %s", path, reason);
+}
+
 /* Opens one library and looks at its devices. What failed is told in `error`. */
 static dsajit_status open_library(const char *path, dsajit_device_kind kind, struct hip *hip,
                                   dsajit_error *error)
@@ -83,8 +92,10 @@ static dsajit_status open_library(const char *path, dsajit_device_kind kind, str
     dsajit_status status = DSAJIT_OK;
     if (!hip_table_fill(hip->library, &hip->table, &missing))
         status = error_set(error, DSAJIT_ERROR_NO_DEVICE, "%s has no %s", path, missing);
-    if (!status && hip->table.hipInit(0) != hipSuccess)
-        status = error_set(error, DSAJIT_ERROR_NO_DEVICE, "%s finds no usable GPU", path);
+    load_function(hip, "dsajit_emulator_fault", &hip->describe_fault, sizeof hip->describe_fault);
+    load_function(hip, "dsajit_emulator_error", &hip->describe_error, sizeof hip->describe_error);
+    if (!status)
+        status = initialise(hip, path, error);
     if (!status)
         status = describe_devices(hip, error);
     if (!status && !serves_a_device(hip))
@@ -97,10 +108,6 @@ static dsajit_status open_library(const char *path, dsajit_device_kind kind, str
         if (!hip->path)
             status = error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a path");
         hip->table.hipRuntimeGetVersion(&hip->runtime_version);
-        load_function(hip, "dsajit_emulator_fault", &hip->describe_fault,
-                      sizeof hip->describe_fault);
-        load_function(hip, "dsajit_emulator_error", &hip->describe_error,
-                      sizeof hip->describe_error);
     }
     if (status)
         hip_close(hip);
@@ -158,7 +165,7 @@ static dsajit_status configure_emulator(const struct hip_options *options, const
 static dsajit_status open_emulator(const struct hip_options *options, struct hip *hip,
                                    dsajit_error *error)
 {
-    const char *named = getenv("DSAJIT_EMULATOR");
+    const char *named = variable_get("DSAJIT_EMULATOR");
     struct bytes path = {0};
     if (named)
         bytes_append_text(&path, named);

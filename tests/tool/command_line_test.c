@@ -197,6 +197,17 @@ static void doctor_finds_everything_here(void **state)
     process_free(&process);
 }
 
+static void an_empty_variable_names_nothing(void **state)
+{
+    (void)state;
+    struct process process;
+    const char *const environment[] = {"DSAJIT_EMULATOR=", NULL};
+    process_run(&process, environment, "doctor --device emulator");
+    if (count_of(process.out, "PROBLEM") || process.exit_code == 8)
+        fail_msg("%s%s", process.out, process.err);
+    process_free(&process);
+}
+
 /* Runs doctor with one thing missing. */
 static void expect_doctor(const char *variable, const char *arguments, int exit_code,
                           const char *part, const char *word)
@@ -224,6 +235,8 @@ static void doctor_names_what_is_missing(void **state)
                   "/no/such/rocm");
     expect_doctor("DSAJIT_EMULATOR=/no/such/emulator.so", "--device emulator", 8, "device",
                   "/no/such/emulator.so");
+    expect_doctor("DSAJIT_EMULATOR_THREADS=many", "--device emulator", 8, "device",
+                  "DSAJIT_EMULATOR_THREADS is \"many\", not a number from 0 to 1024");
     expect_doctor("DSAJIT_HIP_LIBRARY=/no/such/hip.so", "--device hip", 8, "device",
                   "/no/such/hip.so");
     expect_doctor("DSAJIT_CACHE_DIR=/proc/dsajit", "--device emulator", 5, "cache", "/proc/dsajit");
@@ -242,6 +255,7 @@ int main(void)
         cmocka_unit_test(source_is_the_same_text_every_time),
         cmocka_unit_test(a_result_that_cannot_be_written_is_no_success),
         cmocka_unit_test(doctor_finds_everything_here),
+        cmocka_unit_test(an_empty_variable_names_nothing),
         cmocka_unit_test(doctor_names_what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
