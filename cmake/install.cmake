@@ -22,6 +22,12 @@ if(TARGET dsajit_tool)
                OUTPUT_VARIABLE bin_to_lib)
     set_target_properties(dsajit_tool PROPERTIES INSTALL_RPATH $ORIGIN/${bin_to_lib})
     install(TARGETS dsajit_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES completions/dsajit.bash
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dsajit)
+    install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+            FILES_MATCHING PATTERN *.1)
+    install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5
+            FILES_MATCHING PATTERN *.5)
 endif()
 
 install(EXPORT dsajitTargets NAMESPACE dsajit:: DESTINATION ${package_dir})

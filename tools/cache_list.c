@@ -17,7 +17,7 @@ struct list_options {
 enum { OPTION_SORT = 256, OPTION_FILTER };
 
 static const struct argp_option option_table[] = {
-    {"sort", OPTION_SORT, "ORDER", 0,
+    {"sort", OPTION_SORT, "name|used|size|compile", 0,
      "name, used (least recently used first), size or compile (time, both smallest first) (by "
      "layer)",
      0},

@@ -19,7 +19,7 @@ struct doctor_options {
 enum { OPTION_DEVICE = 256 };
 
 static const struct argp_option option_table[] = {
-    {"device", OPTION_DEVICE, "KIND", 0,
+    {"device", OPTION_DEVICE, "auto|hip|emulator", 0,
      "The device to look for: hip, emulator, or auto: a gfx950 if there is one, else the emulator "
      "(auto)",
      0},

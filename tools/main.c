@@ -1,6 +1,6 @@
 /* dsajit: the command. A user of the library's public API only. Results go to standard output,
    everything else to standard error. */
-#include "command.h"
+#include "completion.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -165,6 +165,15 @@ static int refuse_command(int count, char **words)
 struct help_words {
     int count;
     char **first;
+    bool completion;
+};
+
+enum { OPTION_COMPLETION = 256 };
+
+static const struct argp_option help_table[] = {
+    {"completion", OPTION_COMPLETION, NULL, OPTION_HIDDEN, "List commands and options for shells",
+     0},
+    {0},
 };
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): argp gives the type */
@@ -172,14 +181,21 @@ static error_t parse_help(int key, char *argument, struct argp_state *state)
 {
     struct help_words *words = state->input;
     (void)argument;
-    if (key != ARGP_KEY_ARGS)
+    switch (key) {
+    case OPTION_COMPLETION:
+        words->completion = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        words->count = state->argc - state->next;
+        words->first = state->argv + state->next;
+        return 0;
+    default:
         return ARGP_ERR_UNKNOWN;
-    words->count = state->argc - state->next;
-    words->first = state->argv + state->next;
-    return 0;
+    }
 }
 
 static const struct argp help_argp = {
+    .options = help_table,
     .parser = parse_help,
     .args_doc = "[COMMAND]",
     .doc = "Explain a command, or list all.",
@@ -190,6 +206,10 @@ static int run_help(int argc, char **argv)
     struct help_words words = {0};
     if (argp_parse(&help_argp, argc, argv, 0, NULL, &words))
         return EXIT_PROBLEM;
+    if (words.completion) {
+        completion_print(commands, command_count);
+        return EXIT_DONE;
+    }
     const unsigned flags = ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK;
     char name[64] = "dsajit";
     if (words.count == 0) {

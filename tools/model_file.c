@@ -16,7 +16,7 @@ static const struct argp_option option_table[] = {
     {"dcp", OPTION_DECODE_CONTEXT, "N", 0, "Its decode context parallel size (1)", 0},
     {"interleave", OPTION_INTERLEAVE, "N", 0,
      "Consecutive tokens that a decode context rank owns (1)", 0},
-    {"indexer", OPTION_INDEXER, "FORMAT", 0, "Format of its index cache: fp8 or mxfp4 (fp8)", 0},
+    {"indexer", OPTION_INDEXER, "fp8|mxfp4", 0, "Format of its index cache: fp8 or mxfp4 (fp8)", 0},
     {0},
 };
 

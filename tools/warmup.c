@@ -45,11 +45,11 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "The work:", 2},
     {"into", OPTION_INTO, "DIR", 0,
      "Fill this cache directory, whatever prebuilt layers hold, instead of the configured one", 2},
-    {"level", OPTION_LEVEL, "LEVEL", 0,
+    {"level", OPTION_LEVEL, "compiled|resident", 0,
      "compiled: the code is on disk; resident: and it was loaded on the device and launched once "
      "(compiled)",
      2},
-    {"device", OPTION_DEVICE, "KIND", 0,
+    {"device", OPTION_DEVICE, "auto|hip|emulator", 0,
      "For resident: hip, emulator, or auto: a gfx950 if there is one, else the emulator (auto)", 2},
     {"strict", OPTION_STRICT, NULL, 0, "Compile nothing: what is not in the cache fails", 2},
     {"jobs", OPTION_JOBS, "N", 0,
@@ -59,7 +59,7 @@ static const struct argp_option option_table[] = {
     {"dry-run", OPTION_DRY_RUN, NULL, 0, "Only tell what would be compiled; writes nothing at all",
      2},
     {NULL, 0, NULL, 0, "Output:", 3},
-    {"progress", OPTION_PROGRESS, "MODE", 0,
+    {"progress", OPTION_PROGRESS, "auto|plain|json|off", 0,
      "On standard error: plain (lines), json (a JSON object a line), off, or auto: a bar on a "
      "terminal, else plain (auto)",
      3},
