@@ -75,6 +75,7 @@ json_t *command_json_number(double value);
 void command_print_json(json_t *object);
 
 int run_sparse_mla(int argc, char **argv);
+int run_indexer(int argc, char **argv);
 int run_source(int argc, char **argv);
 int run_isa(int argc, char **argv);
 int run_variants(int argc, char **argv);
@@ -95,9 +96,10 @@ int run_cache_diff(int argc, char **argv);
 int run_model_show(int argc, char **argv);
 int run_config(int argc, char **argv);
 int run_doctor(int argc, char **argv);
-extern const struct argp sparse_mla_argp, source_argp, isa_argp, variants_argp, warmup_argp,
-    check_argp, explain_argp, cache_list_argp, cache_show_argp, cache_verify_argp, cache_stats_argp,
-    cache_path_argp, cache_prune_argp, cache_clear_argp, cache_export_argp, cache_import_argp,
-    cache_keygen_argp, cache_diff_argp, model_show_argp, config_argp, doctor_argp;
+extern const struct argp sparse_mla_argp, indexer_argp, source_argp, isa_argp, variants_argp,
+    warmup_argp, check_argp, explain_argp, cache_list_argp, cache_show_argp, cache_verify_argp,
+    cache_stats_argp, cache_path_argp, cache_prune_argp, cache_clear_argp, cache_export_argp,
+    cache_import_argp, cache_keygen_argp, cache_diff_argp, model_show_argp, config_argp,
+    doctor_argp;
 
 #endif

@@ -84,93 +84,141 @@ static void view_pages(const struct indexer_case *c, const struct placed_tensor 
     pages->strides[0] = c->page_stride;
 }
 
-/* Declares run_NAME(), which runs the kernel of dsajit_NAME and fills a step with its account. */
-#define STEP(name)                                                                                 \
-    static dsajit_status run_##name(dsajit_context *context, const struct device *device,          \
-                                    const dsajit_##name##_arguments *arguments,                    \
-                                    struct indexer_step *step, dsajit_error *error)                \
-    {                                                                                              \
-        dsajit_status status = dsajit_##name##_variant(context, arguments, &step->variant, error); \
-        if (!status)                                                                               \
-            status = dsajit_prepare(context, step->variant.data, &step->kernel, error);            \
-        const double start = stopwatch_ms();                                                       \
-        if (!status)                                                                               \
-            status = dsajit_##name(context, arguments, NULL, error);                               \
-        if (!status)                                                                               \
-            status = device_synchronize(device, error);                                            \
-        step->run_ms = stopwatch_ms() - start;                                                     \
-        return status;                                                                             \
-    }
-STEP(indexer_key)
-STEP(indexer_query)
-STEP(indexer_score)
-STEP(topk)
-#undef STEP
+/* What the steps of a run share. */
+struct run {
+    dsajit_context *context;
+    struct device device;
+    dsajit_indexer_format format;
+    struct operands operands;
+    struct tensor pages; /* the cache */
+};
 
-static dsajit_status run_steps(dsajit_context *context, const struct device *device,
-                               const struct indexer_case *c, struct operands *o,
-                               struct indexer_step *steps, dsajit_error *error)
+static const DLTensor *query_scales(const struct run *run)
 {
-    const dsajit_indexer_format format = (dsajit_indexer_format)c->format;
-    const DLTensor *q_scales = format == DSAJIT_INDEXER_FP8 ? NULL : &o->q_scales.tensor.view;
-    struct tensor pages;
-    view_pages(c, &o->cache, &pages);
-    const dsajit_indexer_key_arguments key = {
-        .struct_size = sizeof key,
-        .index_k = &o->index_k.tensor.view,
-        .slot_mapping = &o->slot_mapping.tensor.view,
-        .cache = &pages.view,
-        .format = format,
-    };
-    const dsajit_indexer_query_arguments query = {
-        .struct_size = sizeof query,
-        .index_q = &o->index_q.tensor.view,
-        .index_v = &o->index_v.tensor.view,
-        .q_bytes = &o->q_bytes.tensor.view,
-        .q_scales = q_scales,
-        .weights = &o->weights.tensor.view,
-        .format = format,
-    };
-    const dsajit_indexer_score_arguments score = {
-        .struct_size = sizeof score,
-        .q = &o->q_bytes.tensor.view,
-        .q_scales = q_scales,
-        .weights = &o->weights.tensor.view,
-        .weight_scale = 1,
-        .logits = &o->logits.tensor.view,
-        .cache = &pages.view,
-        .block_table = &o->block_table.tensor.view,
-        .ends = &o->row_len.tensor.view,
-        .row_requests = &o->row_request.tensor.view,
-        .format = format,
-        .clean_logits = true,
-    };
-    const dsajit_topk_arguments topk = {
-        .struct_size = sizeof topk,
-        .logits = &o->logits.tensor.view,
-        .ends = &o->row_len.tensor.view,
-        .ids = &o->topk.tensor.view,
-    };
-    dsajit_status status = run_indexer_key(context, device, &key, &steps[0], error);
-    if (!status)
-        status = run_indexer_query(context, device, &query, &steps[1], error);
-    if (!status)
-        status = run_indexer_score(context, device, &score, &steps[2], error);
-    return status ? status : run_topk(context, device, &topk, &steps[3], error);
+    return run->format == DSAJIT_INDEXER_FP8 ? NULL : &run->operands.q_scales.tensor.view;
 }
 
-static dsajit_status fetch_results(const struct device *device, const struct indexer_case *c,
-                                   const struct operands *o, struct indexer_execution *execution,
+/* With the step's variant known; its time begins. */
+static dsajit_status begin_step(const struct run *run, struct indexer_step *step,
+                                dsajit_error *error)
+{
+    dsajit_status status = dsajit_prepare(run->context, step->variant.data, &step->kernel, error);
+    step->run_ms = -stopwatch_ms();
+    return status;
+}
+
+/* With the step's kernel enqueued. */
+static dsajit_status end_step(const struct run *run, struct indexer_step *step, dsajit_error *error)
+{
+    dsajit_status status = device_synchronize(&run->device, error);
+    step->run_ms += stopwatch_ms();
+    return status;
+}
+
+static dsajit_status insert_keys(const struct run *run, struct indexer_step *step,
+                                 dsajit_error *error)
+{
+    const dsajit_indexer_key_arguments arguments = {
+        .struct_size = sizeof arguments,
+        .index_k = &run->operands.index_k.tensor.view,
+        .slot_mapping = &run->operands.slot_mapping.tensor.view,
+        .cache = &run->pages.view,
+        .format = run->format,
+    };
+    dsajit_status status;
+    if ((status = dsajit_indexer_key_variant(run->context, &arguments, &step->variant, error)) ||
+        (status = begin_step(run, step, error)) ||
+        (status = dsajit_indexer_key(run->context, &arguments, NULL, error)))
+        return status;
+    return end_step(run, step, error);
+}
+
+static dsajit_status quantise_queries(const struct run *run, struct indexer_step *step,
+                                      dsajit_error *error)
+{
+    const dsajit_indexer_query_arguments arguments = {
+        .struct_size = sizeof arguments,
+        .index_q = &run->operands.index_q.tensor.view,
+        .index_v = &run->operands.index_v.tensor.view,
+        .q_bytes = &run->operands.q_bytes.tensor.view,
+        .q_scales = query_scales(run),
+        .weights = &run->operands.weights.tensor.view,
+        .format = run->format,
+    };
+    dsajit_status status;
+    if ((status = dsajit_indexer_query_variant(run->context, &arguments, &step->variant, error)) ||
+        (status = begin_step(run, step, error)) ||
+        (status = dsajit_indexer_query(run->context, &arguments, NULL, error)))
+        return status;
+    return end_step(run, step, error);
+}
+
+static dsajit_status score_keys(const struct run *run, struct indexer_step *step,
+                                dsajit_error *error)
+{
+    const dsajit_indexer_score_arguments arguments = {
+        .struct_size = sizeof arguments,
+        .q = &run->operands.q_bytes.tensor.view,
+        .q_scales = query_scales(run),
+        .weights = &run->operands.weights.tensor.view,
+        .weight_scale = 1,
+        .logits = &run->operands.logits.tensor.view,
+        .cache = &run->pages.view,
+        .block_table = &run->operands.block_table.tensor.view,
+        .ends = &run->operands.row_len.tensor.view,
+        .row_requests = &run->operands.row_request.tensor.view,
+        .format = run->format,
+        .clean_logits = true,
+    };
+    dsajit_status status;
+    if ((status = dsajit_indexer_score_variant(run->context, &arguments, &step->variant, error)) ||
+        (status = begin_step(run, step, error)) ||
+        (status = dsajit_indexer_score(run->context, &arguments, NULL, error)))
+        return status;
+    return end_step(run, step, error);
+}
+
+static dsajit_status select_keys(const struct run *run, struct indexer_step *step,
+                                 dsajit_error *error)
+{
+    const dsajit_topk_arguments arguments = {
+        .struct_size = sizeof arguments,
+        .logits = &run->operands.logits.tensor.view,
+        .ends = &run->operands.row_len.tensor.view,
+        .ids = &run->operands.topk.tensor.view,
+    };
+    dsajit_status status;
+    if ((status = dsajit_topk_variant(run->context, &arguments, &step->variant, error)) ||
+        (status = begin_step(run, step, error)) ||
+        (status = dsajit_topk(run->context, &arguments, NULL, error)))
+        return status;
+    return end_step(run, step, error);
+}
+
+static dsajit_status run_steps(const struct run *run, struct indexer_step steps[INDEXER_STEPS],
+                               dsajit_error *error)
+{
+    dsajit_status (*const functions[INDEXER_STEPS])(
+        const struct run *, struct indexer_step *, dsajit_error *) = {insert_keys, quantise_queries,
+                                                                      score_keys, select_keys};
+    dsajit_status status = DSAJIT_OK;
+    for (int i = 0; !status && i < INDEXER_STEPS; i++)
+        status = functions[i](run, &steps[i], error);
+    return status;
+}
+
+static dsajit_status fetch_results(const struct run *run, struct indexer_execution *execution,
                                    dsajit_error *error)
 {
-    const bool fp8 = c->format == DSAJIT_INDEXER_FP8;
+    const bool fp8 = run->format == DSAJIT_INDEXER_FP8;
+    const struct operands *o = &run->operands;
     void *data[6] = {0};
     const struct placed_tensor *const results[] = {
         &o->q_bytes, &o->weights, &o->cache, &o->logits, &o->topk, fp8 ? NULL : &o->q_scales};
     dsajit_status status = DSAJIT_OK;
     for (size_t i = 0; !status && i < sizeof results / sizeof *results; i++)
         if (results[i])
-            status = placed_tensor_fetch(results[i], device, &data[i], error);
+            status = placed_tensor_fetch(results[i], &run->device, &data[i], error);
     execution->q_bytes = data[0];
     execution->weights = data[1];
     execution->cache = data[2];
@@ -183,19 +231,21 @@ static dsajit_status fetch_results(const struct device *device, const struct ind
 dsajit_status indexer_execution_run(dsajit_context *context, const struct indexer_case *problem,
                                     struct indexer_execution *execution, dsajit_error *error)
 {
-    struct device device;
-    struct operands operands;
+    struct run run;
     memset(execution, 0, sizeof *execution);
-    memset(&operands, 0, sizeof operands);
-    dsajit_status status = device_open(context, &device, error);
+    memset(&run, 0, sizeof run);
+    run.context = context;
+    run.format = (dsajit_indexer_format)problem->format;
+    dsajit_status status = device_open(context, &run.device, error);
     if (status)
         return status;
-    status = place_operands(&device, problem, &operands, error);
+    status = place_operands(&run.device, problem, &run.operands, error);
+    view_pages(problem, &run.operands.cache, &run.pages);
     if (!status)
-        status = run_steps(context, &device, problem, &operands, execution->steps, error);
+        status = run_steps(&run, execution->steps, error);
     if (!status)
-        status = fetch_results(&device, problem, &operands, execution, error);
-    free_operands(&device, &operands);
+        status = fetch_results(&run, execution, error);
+    free_operands(&run.device, &run.operands);
     if (status)
         indexer_execution_free(execution);
     return status;

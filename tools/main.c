@@ -15,6 +15,7 @@ static const struct argp help_argp;
 static const struct command commands[] = {
     {"run sparse-mla", "run one sparse MLA problem and check the result", run_sparse_mla,
      &sparse_mla_argp},
+    {"run indexer", "run one indexer problem and check the results", run_indexer, &indexer_argp},
     {"source", "print the specialised HIP source of a variant", run_source, &source_argp},
     {"isa", "print the disassembled machine code of a variant", run_isa, &isa_argp},
     {"variants", "list the variants there are", run_variants, &variants_argp},
