@@ -85,6 +85,8 @@ static dsajit_status check_query(struct score *score, dsajit_error *error)
         return status;
     score->rows = a->q->shape[0];
     score->heads = a->q->shape[1];
+    if (score->rows > INT32_MAX)
+        return tensor_refuse_shape(q, 0, "at most 2^31 - 1", error);
     score->vector_bytes =
         a->format == DSAJIT_INDEXER_FP8 ? DSAJIT_INDEX_HEAD_DIM : DSAJIT_INDEX_HEAD_DIM / 2;
     if ((status = check_vectors(q, score, score->vector_bytes, 16, error)) ||
@@ -219,7 +221,7 @@ static dsajit_status check_context_lens(struct score *score, dsajit_error *error
         (status = tensor_check_contiguous(lens, error)))
         return status;
     score->requests = lens.tensor->shape[0];
-    if (score->rows % (score->requests ? score->requests : score->rows + 1))
+    if (score->requests ? score->rows % score->requests != 0 : score->rows > 0)
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT,
                          "q has %lld rows; the %lld requests of context_lens cannot have equally "
                          "many",
@@ -244,6 +246,9 @@ static dsajit_status check_windows(struct score *score, dsajit_error *error)
                          a->ends ? "both" : "none");
     score->rows_per_request = score->rows;
     score->requests = score->paged ? a->block_table->shape[0] : 1;
+    if (score->requests > INT32_MAX)
+        return tensor_refuse_shape((struct named_tensor){"block_table", a->block_table}, 0,
+                                   "at most 2^31 - 1", error);
     if (a->ends)
         return DSAJIT_OK;
     if (a->row_requests)
@@ -286,7 +291,7 @@ static void choose_variant(struct variant *variant, const struct score *score)
 
 static int64_t groups_of(int64_t rows)
 {
-    return (rows + INDEXER_SCORE_ROWS - 1) / INDEXER_SCORE_ROWS;
+    return rows / INDEXER_SCORE_ROWS + (rows % INDEXER_SCORE_ROWS != 0);
 }
 
 /* How many workgroups, as a power of 2, share a group of rows. Eight at least, where there are keys

@@ -1,7 +1,6 @@
 /* Index lists against their definition in plain C: holes, tables that lack a page, padding, pages
    of every size, slots of both widths. */
-#include "device_tensor.h"
-#include "harness.h"
+#include "operand.h"
 
 #include <dsajit/topk.h>
 
@@ -12,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-enum { FILLING = 0x7b };
 
 struct lists_problem {
     int64_t rows, k, requests, blocks;
@@ -78,47 +75,57 @@ static struct lists define(const struct lists_problem *p)
 
 /* ---- Running ---- */
 
-struct lists_tensors {
-    struct device_tensor ids, row_requests, block_table, kv_indptr, kv_indices, workspace;
+struct lists_operands {
+    struct operand ids, row_requests, block_table, kv_indptr, kv_indices, workspace;
 };
 
-static void put_tensors(struct lists_tensors *t, const struct lists_problem *p, int bits)
+static void create_rows(struct operand *operand, const int32_t *elements, int64_t rows,
+                        int64_t columns, int64_t gap)
+{
+    operand_create(operand,
+                   &(struct operand_layout){.code = kDLInt,
+                                            .bits = 32,
+                                            .rank = 2,
+                                            .shape = {rows, columns},
+                                            .strides = {columns + gap, 1}},
+                   elements);
+}
+
+static void create_operands(struct lists_operands *o, const struct lists_problem *p, int bits)
 {
     const int64_t bounds = p->rows + 1, entries = p->rows * p->k;
     const int64_t workspace = (int64_t)dsajit_index_lists_workspace_size(p->rows);
-    *t = (struct lists_tensors){0};
-    device_tensor_put_rows(&t->ids, p->ids, FILLING, kDLInt, 32, p->rows, p->k, p->ids_gap);
-    device_tensor_put(&t->row_requests, p->row_requests, kDLInt, 32, 1, &p->rows);
-    device_tensor_put_rows(&t->block_table, p->block_table, FILLING, kDLInt, 32, p->requests,
-                           p->blocks, p->table_gap);
-    device_tensor_fill(&t->kv_indptr, FILLING, kDLInt, 32, 1, &bounds);
-    device_tensor_fill(&t->kv_indices, FILLING, kDLInt, bits, 1, &entries);
-    device_tensor_fill(&t->workspace, FILLING, kDLUInt, 8, 1, &workspace);
+    create_rows(&o->ids, p->ids, p->rows, p->k, p->ids_gap);
+    create_rows(&o->block_table, p->block_table, p->requests, p->blocks, p->table_gap);
+    operand_create_plain(&o->row_requests, kDLInt, 32, 1, &p->rows, p->row_requests);
+    operand_create_plain(&o->kv_indptr, kDLInt, 32, 1, &bounds, NULL);
+    operand_create_plain(&o->kv_indices, kDLInt, bits, 1, &entries, NULL);
+    operand_create_plain(&o->workspace, kDLUInt, 8, 1, &workspace, NULL);
 }
 
-static dsajit_index_lists_arguments set_arguments(struct lists_tensors *t,
+static dsajit_index_lists_arguments set_arguments(struct lists_operands *o,
                                                   const struct lists_problem *p)
 {
     return (dsajit_index_lists_arguments){
         .struct_size = sizeof(dsajit_index_lists_arguments),
-        .ids = &t->ids.tensor.view,
-        .row_requests = &t->row_requests.tensor.view,
-        .block_table = &t->block_table.tensor.view,
-        .kv_indptr = &t->kv_indptr.tensor.view,
-        .kv_indices = &t->kv_indices.tensor.view,
-        .workspace = t->workspace.size ? &t->workspace.tensor.view : NULL,
+        .ids = &o->ids.tensor.view,
+        .row_requests = &o->row_requests.tensor.view,
+        .block_table = &o->block_table.tensor.view,
+        .kv_indptr = &o->kv_indptr.tensor.view,
+        .kv_indices = &o->kv_indices.tensor.view,
+        .workspace = o->workspace.size ? &o->workspace.tensor.view : NULL,
         .pages = p->pages,
         .page_tokens = p->page_tokens,
         .rows_per_page = p->rows_per_page,
     };
 }
 
-static void free_tensors(struct lists_tensors *t)
+static void free_operands(struct lists_operands *o)
 {
-    struct device_tensor *all[] = {&t->ids,       &t->row_requests, &t->block_table,
-                                   &t->kv_indptr, &t->kv_indices,   &t->workspace};
+    struct operand *all[] = {&o->ids,       &o->row_requests, &o->block_table,
+                             &o->kv_indptr, &o->kv_indices,   &o->workspace};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        device_tensor_free(all[i]);
+        operand_free(all[i]);
 }
 
 static int64_t read_index(const uint8_t *indices, int bits, int64_t i)
@@ -142,20 +149,21 @@ static void check_indices(const struct lists_problem *p, const struct lists *exp
             fail_msg("kv_indices[%lld] (i%d) is %lld, not %lld", (long long)i, bits,
                      (long long)read_index(indices, bits, i), (long long)expected->indices[i]);
     for (int64_t i = count * bits / 8; i < p->rows * p->k * bits / 8; i++)
-        if (indices[i] != FILLING)
+        if (indices[i] != OPERAND_FILLER)
             fail_msg("byte %lld of kv_indices is written, behind the last entry", (long long)i);
 }
 
 static void assert_right_with(const struct lists_problem *p, int bits)
 {
-    struct lists_tensors t;
-    put_tensors(&t, p, bits);
-    const dsajit_index_lists_arguments arguments = set_arguments(&t, p);
+    struct lists_operands o;
+    create_operands(&o, p, bits);
+    const dsajit_index_lists_arguments arguments = set_arguments(&o, p);
     dsajit_error error = {0};
     assert_ok(dsajit_index_lists(harness_context(), &arguments, NULL, &error), &error);
+    operand_wait();
     struct lists expected = define(p);
-    int32_t *indptr = device_tensor_get(&t.kv_indptr);
-    uint8_t *indices = device_tensor_get(&t.kv_indices);
+    int32_t *indptr = operand_take(&o.kv_indptr);
+    uint8_t *indices = operand_take(&o.kv_indices);
     for (int64_t row = 0; row <= p->rows; row++)
         if (indptr[row] != expected.indptr[row])
             fail_msg("kv_indptr[%lld] is %d, not %d", (long long)row, indptr[row],
@@ -164,7 +172,7 @@ static void assert_right_with(const struct lists_problem *p, int bits)
     free(indptr);
     free(indices);
     lists_free(&expected);
-    free_tensors(&t);
+    free_operands(&o);
 }
 
 static void assert_lists_right(const struct lists_problem *p)

@@ -1,7 +1,6 @@
 #include "score_problem.h"
 
 #include "narrow_floats.h"
-#include "operand.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -124,14 +123,6 @@ static struct score score_key(const struct score_problem *problem, int64_t row,
 }
 
 /* ---- A call ---- */
-
-struct score_call {
-    struct operand q, q_scales, weights, logits, keys, key_scales, cache, block_table;
-    struct operand starts, ends, row_requests, context_lens;
-    dsajit_indexer_score_arguments arguments;
-    int64_t columns;
-    int64_t limit; /* of windows */
-};
 
 /* The values or the scales of rows, side by side. */
 static uint8_t *pack_rows(const struct index_row *rows, int64_t count, size_t offset, size_t size)
@@ -314,8 +305,8 @@ static void prepare_context_lens(struct score_call *call, const struct score_pro
     free(lengths);
 }
 
-static void prepare(struct score_call *call, const struct score_problem *problem,
-                    const struct score_layout *layout)
+void score_call_prepare(struct score_call *call, const struct score_problem *problem,
+                        const struct score_layout *layout)
 {
     *call = (struct score_call){.arguments = {.struct_size = sizeof call->arguments,
                                               .weight_scale = problem->weight_scale,
@@ -342,7 +333,7 @@ static void prepare(struct score_call *call, const struct score_problem *problem
     call->arguments.logits = &call->logits.tensor.view;
 }
 
-static void free_call(struct score_call *call)
+void score_call_free(struct score_call *call)
 {
     struct operand *operands[] = {
         &call->q,    &call->q_scales,     &call->weights,      &call->logits,
@@ -350,6 +341,14 @@ static void free_call(struct score_call *call)
         &call->ends, &call->row_requests, &call->context_lens, &call->key_scales};
     for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
         operand_free(operands[i]);
+}
+
+float *score_call_run(const struct score_call *call)
+{
+    dsajit_error error = {0};
+    assert_ok(dsajit_indexer_score(harness_context(), &call->arguments, NULL, &error), &error);
+    operand_wait();
+    return operand_take(&call->logits);
 }
 
 /* ---- Checking ---- */
@@ -423,13 +422,10 @@ static void check_row(const struct score_call *call, const struct score_problem 
 void assert_scores_right(const struct score_problem *problem, const struct score_layout *layout)
 {
     struct score_call call;
-    dsajit_error error = {0};
-    prepare(&call, problem, layout);
-    assert_ok(dsajit_indexer_score(harness_context(), &call.arguments, NULL, &error), &error);
-    operand_wait();
-    float *logits = operand_take(&call.logits);
+    score_call_prepare(&call, problem, layout);
+    float *logits = score_call_run(&call);
     for (int64_t row = 0; row < count_rows(problem); row++)
         check_row(&call, problem, layout, row, logits + row * call.columns);
     free(logits);
-    free_call(&call);
+    score_call_free(&call);
 }

@@ -4,6 +4,7 @@
 #define TESTS_KERNELS_SCORE_PROBLEM_H
 
 #include "index_reference.h"
+#include "operand.h"
 
 #include <dsajit/indexer_score.h>
 
@@ -48,8 +49,22 @@ struct score_layout {
     int64_t weights_gap, table_gap, logits_gap; /* elements between rows */
 };
 
-/* Runs it. Every logit must be right: the reference's to f32's precision where the row's window has
-   it, elsewhere -infinity or what it was. */
+/* Its tensors on the device. */
+struct score_call {
+    struct operand q, q_scales, weights, logits, keys, key_scales, cache, block_table;
+    struct operand starts, ends, row_requests, context_lens;
+    dsajit_indexer_score_arguments arguments;
+    int64_t columns;
+    int64_t limit; /* of windows */
+};
+void score_call_prepare(struct score_call *call, const struct score_problem *problem,
+                        const struct score_layout *layout);
+void score_call_free(struct score_call *call);
+/* Runs it; gives [rows][columns] logits, which the caller frees. */
+float *score_call_run(const struct score_call *call);
+
+/* Prepares, runs and frees. Every logit must be right: the reference's to f32's precision where the
+   row's window has it, elsewhere -infinity or what it was. */
 void assert_scores_right(const struct score_problem *problem, const struct score_layout *layout);
 
 #endif

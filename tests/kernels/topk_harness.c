@@ -1,7 +1,6 @@
 #include "topk_harness.h"
 
-#include "device_tensor.h"
-#include "harness.h"
+#include "operand.h"
 
 #include <dsajit/topk.h>
 
@@ -14,60 +13,72 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { RESULT_FILLING = 0x5a };
-/* As f32 0x7f7f7f7f, 3.4e38. */
-enum { LARGE_FILLING = 0x7f };
-
 /* ---- Running ---- */
 
-struct topk_tensors {
-    struct device_tensor logits, starts, ends, context_lens, ids, scores;
+struct topk_operands {
+    struct operand logits, starts, ends, context_lens, ids, scores;
 };
 
-static void put_list(struct device_tensor *t, const int32_t *values, int rank, const int64_t *shape)
+static void create_rows(struct operand *operand, const void *elements, DLDataTypeCode code,
+                        int64_t rows, int64_t columns, int64_t gap)
 {
-    if (values)
-        device_tensor_put(t, values, kDLInt, 32, rank, shape);
+    operand_create(operand,
+                   &(struct operand_layout){.code = code,
+                                            .bits = 32,
+                                            .rank = 2,
+                                            .shape = {rows, columns},
+                                            .strides = {columns + gap, 1}},
+                   elements);
 }
 
-static void put_tensors(struct topk_tensors *t, const struct topk_problem *p)
+static void create_list(struct operand *operand, const int32_t *values, int rank,
+                        const int64_t *shape)
+{
+    if (values)
+        operand_create_plain(operand, kDLInt, 32, rank, shape, values);
+}
+
+static void create_operands(struct topk_operands *o, const struct topk_problem *p)
 {
     const int64_t lens_shape[] = {p->requests, p->requests ? p->rows / p->requests : 0};
-    *t = (struct topk_tensors){0};
-    device_tensor_put_rows(&t->logits, p->logits, LARGE_FILLING, kDLFloat, 32, p->rows, p->columns,
-                           p->logits_gap);
-    put_list(&t->starts, p->starts, 1, &p->rows);
-    put_list(&t->ends, p->ends, 1, &p->rows);
-    put_list(&t->context_lens, p->context_lens, p->lens_by_row ? 2 : 1, lens_shape);
-    device_tensor_put_rows(&t->ids, NULL, RESULT_FILLING, kDLInt, 32, p->rows, p->k, p->ids_gap);
+    *o = (struct topk_operands){0};
+    create_rows(&o->logits, p->logits, kDLFloat, p->rows, p->columns, p->logits_gap);
+    create_list(&o->starts, p->starts, 1, &p->rows);
+    create_list(&o->ends, p->ends, 1, &p->rows);
+    create_list(&o->context_lens, p->context_lens, p->lens_by_row ? 2 : 1, lens_shape);
+    create_rows(&o->ids, NULL, kDLInt, p->rows, p->k, p->ids_gap);
     if (p->scores)
-        device_tensor_put_rows(&t->scores, NULL, RESULT_FILLING, kDLFloat, 32, p->rows, p->k,
-                               p->scores_gap);
+        create_rows(&o->scores, NULL, kDLFloat, p->rows, p->k, p->scores_gap);
+}
+
+static const DLTensor *view_if(struct operand *operand, bool given)
+{
+    return given ? &operand->tensor.view : NULL;
 }
 
 void topk_run(const struct topk_problem *p, struct topk_result *result)
 {
-    struct topk_tensors t;
-    put_tensors(&t, p);
+    struct topk_operands o;
+    create_operands(&o, p);
     const dsajit_topk_arguments arguments = {
         .struct_size = sizeof arguments,
-        .logits = &t.logits.tensor.view,
-        .starts = p->starts ? &t.starts.tensor.view : NULL,
-        .ends = p->ends ? &t.ends.tensor.view : NULL,
-        .context_lens = p->context_lens ? &t.context_lens.tensor.view : NULL,
-        .ids = &t.ids.tensor.view,
-        .scores = p->scores ? &t.scores.tensor.view : NULL,
+        .logits = &o.logits.tensor.view,
+        .starts = view_if(&o.starts, p->starts),
+        .ends = view_if(&o.ends, p->ends),
+        .context_lens = view_if(&o.context_lens, p->context_lens),
+        .ids = &o.ids.tensor.view,
+        .scores = view_if(&o.scores, p->scores),
         .stable = p->stable,
     };
     dsajit_error error = {0};
     assert_ok(dsajit_topk(harness_context(), &arguments, NULL, &error), &error);
-    *result = (struct topk_result){.ids = device_tensor_get_rows(&t.ids, RESULT_FILLING)};
+    operand_wait();
+    *result = (struct topk_result){.ids = operand_take(&o.ids)};
     if (p->scores)
-        result->scores = device_tensor_get_rows(&t.scores, RESULT_FILLING);
-    struct device_tensor *all[] = {&t.logits,       &t.starts, &t.ends,
-                                   &t.context_lens, &t.ids,    &t.scores};
+        result->scores = operand_take(&o.scores);
+    struct operand *all[] = {&o.logits, &o.starts, &o.ends, &o.context_lens, &o.ids, &o.scores};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        device_tensor_free(all[i]);
+        operand_free(all[i]);
 }
 
 void topk_result_free(struct topk_result *result)

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Logits in host memory and what is wanted of them. Gaps between rows are filled with what would be
-   selected first. */
+/* Logits in host memory and what is wanted of them. */
 struct topk_problem {
     int64_t rows, columns, k;
     const float *logits;         /* [rows][columns] */

@@ -135,6 +135,18 @@ static void numbers_of_every_kind(void **state)
     free(logits);
 }
 
+static void zeros_of_both_signs_are_equal(void **state)
+{
+    (void)state;
+    static const int32_t lengths[] = {3000, HELD, HELD + 1};
+    enum { ROWS = sizeof lengths / sizeof *lengths, COLUMNS = HELD + 1 };
+    float *logits = allocate_logits(ROWS * COLUMNS);
+    for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+        logits[i] = i % 50 == 0 ? 1 : (i % 3 ? -0.0f : 0);
+    check_lengths(logits, COLUMNS, ROWS, lengths, 1500);
+    free(logits);
+}
+
 /* Too few numbers: the rest of the k are -inf first, then NaN. */
 static void minus_infinity_and_then_nan_come_last(void **state)
 {
@@ -152,7 +164,7 @@ static void minus_infinity_and_then_nan_come_last(void **state)
     free(logits);
 }
 
-/* What is not the row's is better than all that is. */
+/* What is not the row's is better than all that is, the gaps between rows included. */
 static void only_the_window_is_looked_at(void **state)
 {
     (void)state;
@@ -163,8 +175,8 @@ static void only_the_window_is_looked_at(void **state)
     topk_fill_random(logits, ROWS * COLUMNS, 7);
     for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
         const int64_t row = i / COLUMNS, column = i % COLUMNS;
-        if (column < starts[row] || column >= ends[row])
-            logits[i] = INFINITY;
+        const bool inside = column >= starts[row] && column < ends[row];
+        logits[i] = inside ? -1 - fabsf(logits[i]) : INFINITY;
     }
     struct topk_problem problem = {.rows = ROWS,
                                    .columns = COLUMNS,
@@ -251,6 +263,7 @@ int main(void)
         cmocka_unit_test(many_ties),
         cmocka_unit_test(scores_that_differ_only_in_their_last_bits),
         cmocka_unit_test(numbers_of_every_kind),
+        cmocka_unit_test(zeros_of_both_signs_are_equal),
         cmocka_unit_test(minus_infinity_and_then_nan_come_last),
         cmocka_unit_test(only_the_window_is_looked_at),
         cmocka_unit_test(bounds_at_the_ends_of_the_integers),

@@ -1,0 +1,304 @@
+/* The cases of numpy: logits over the case's cache pages and over its keys gathered. */
+#include "case_json.h"
+#include "index_case.h"
+#include "index_reference.h"
+#include "operand.h"
+#include "raw_file.h"
+
+#include <dsajit/indexer_score.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* What the scorer takes beside the quantisers' part of a case, and what it must give. */
+struct score_case {
+    struct index_case index;
+    int64_t requests, columns, entries; /* of the block table, for a request */
+    int32_t *block_table, *context_lens, *row_len, *row_request;
+    double *logits; /* [rows][columns] */
+};
+
+static void read_case(const char *name, struct score_case *c)
+{
+    char directory[4096];
+    struct case_json json;
+    dsajit_error error = {0};
+    const struct case_size sizes[] = {{"requests", 1, 4096, &c->requests},
+                                      {"max_context", 1, 4096, &c->columns}};
+    snprintf(directory, sizeof directory, "%s/tests/vectors/%s", getenv("DSAJIT_TEST_SOURCE"),
+             name);
+    index_case_read(name, &c->index);
+    assert_ok(case_json_open(directory, "indexer", &json, &error), &error);
+    assert_ok(case_json_sizes(&json, sizes, sizeof sizes / sizeof *sizes, &error), &error);
+    case_json_close(&json);
+    c->entries = (c->columns + c->index.page_tokens - 1) / c->index.page_tokens;
+    const size_t requests = (size_t)c->requests, rows = (size_t)c->index.rows;
+    void *data[5];
+    const struct raw_file files[] = {
+        {"block_table.i32.bin", requests * (size_t)c->entries * 4, &data[0], false},
+        {"context_lens.i32.bin", requests * 4, &data[1], false},
+        {"row_len.i32.bin", rows * 4, &data[2], false},
+        {"row_request.i32.bin", rows * 4, &data[3], false},
+        {"logits.f64.bin", rows * (size_t)c->columns * 8, &data[4], false},
+    };
+    assert_ok(raw_files_read(directory, files, sizeof files / sizeof *files, &error), &error);
+    c->block_table = data[0];
+    c->context_lens = data[1];
+    c->row_len = data[2];
+    c->row_request = data[3];
+    c->logits = data[4];
+}
+
+static void free_case(struct score_case *c)
+{
+    index_case_free(&c->index);
+    free(c->block_table);
+    free(c->context_lens);
+    free(c->row_len);
+    free(c->row_request);
+    free(c->logits);
+}
+
+struct score_operands {
+    struct operand q, q_scales, weights, logits, cache, block_table, keys, key_scales;
+    struct operand starts, ends, row_requests, context_lens;
+};
+
+static void free_operands(struct score_operands *o)
+{
+    struct operand *all[] = {&o->q,      &o->q_scales, &o->weights,      &o->logits,
+                             &o->cache,  &o->keys,     &o->block_table,  &o->key_scales,
+                             &o->starts, &o->ends,     &o->row_requests, &o->context_lens};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        operand_free(all[i]);
+}
+
+static void prepare_rows(const struct score_case *c, struct score_operands *o, int64_t columns,
+                         dsajit_indexer_score_arguments *arguments)
+{
+    const struct index_case *index = &c->index;
+    const dsajit_indexer_format format = (dsajit_indexer_format)index->format;
+    const bool fp8 = format == DSAJIT_INDEXER_FP8;
+    const int64_t rows = index->rows, heads = index->heads;
+    *o = (struct score_operands){0};
+    *arguments = (dsajit_indexer_score_arguments){
+        .struct_size = sizeof *arguments,
+        .q = &o->q.tensor.view,
+        .q_scales = fp8 ? NULL : &o->q_scales.tensor.view,
+        .weights = &o->weights.tensor.view,
+        .weight_scale = fp8 ? 1 : 1 / sqrt((double)(heads * INDEX_ROW)),
+        .logits = &o->logits.tensor.view,
+        .format = format,
+        .clean_logits = true,
+    };
+    operand_create_plain(&o->q, kDLUInt, 8, 3, (int64_t[]){rows, heads, index_row_bytes(format)},
+                         index->q_bytes);
+    if (!fp8)
+        operand_create_plain(&o->q_scales, kDLUInt, 8, 3,
+                             (int64_t[]){rows, heads, INDEX_SCALE_BYTES}, index->q_scales);
+    operand_create_plain(&o->weights, fp8 ? kDLFloat : kDLBfloat, fp8 ? 32 : 16, 2,
+                         (int64_t[]){rows, heads},
+                         fp8 ? (const void *)index->weights : index->index_v);
+    operand_create_plain(&o->logits, kDLFloat, 32, 2, (int64_t[]){rows, columns}, NULL);
+}
+
+static void prepare_pages(const struct score_case *c, struct score_operands *o,
+                          dsajit_indexer_score_arguments *arguments)
+{
+    const struct index_case *index = &c->index;
+    const int64_t token_bytes = index_token_bytes((dsajit_indexer_format)index->format);
+    operand_create_plain(&o->cache, kDLUInt, 8, 1, (int64_t[]){index->pages * index->page_stride},
+                         index->cache);
+    tensor_set(&o->cache.tensor, o->cache.memory, kDLUInt, 8, 3,
+               (int64_t[]){index->pages, index->page_tokens, token_bytes});
+    o->cache.tensor.strides[0] = index->page_stride;
+    operand_create_plain(&o->block_table, kDLInt, 32, 2, (int64_t[]){c->requests, c->entries},
+                         c->block_table);
+    arguments->cache = &o->cache.tensor.view;
+    arguments->block_table = &o->block_table.tensor.view;
+}
+
+static void create_integers(struct operand *operand, int64_t count, const int32_t *integers,
+                            const DLTensor **argument)
+{
+    operand_create_plain(operand, kDLInt, 32, 1, &count, integers);
+    *argument = &operand->tensor.view;
+}
+
+/* Runs it; row i's logits are compared from column first_columns[i] on, which all else is -inf. */
+static void run_and_compare(const struct score_case *c, struct score_operands *o, int64_t columns,
+                            const int32_t *first_columns,
+                            const dsajit_indexer_score_arguments *arguments)
+{
+    dsajit_error error = {0};
+    assert_ok(dsajit_indexer_score(harness_context(), arguments, NULL, &error), &error);
+    operand_wait();
+    float *logits = operand_take(&o->logits);
+    double products = 0, squares = 0;
+    for (int64_t row = 0; row < c->index.rows; row++) {
+        for (int64_t n = 0; n < columns; n++) {
+            const int64_t token = n - first_columns[row];
+            const double expected =
+                token >= 0 && token < c->columns ? c->logits[row * c->columns + token] : -INFINITY;
+            const double logit = (double)logits[row * columns + n];
+            assert_true((logit == -INFINITY) == (expected == -INFINITY));
+            if (expected == -INFINITY)
+                continue;
+            products += logit * expected;
+            squares += logit * logit + expected * expected;
+        }
+    }
+    const double difference = 1 - 2 * products / squares;
+    print_message("difference %.1e\n", difference);
+    assert_true(difference < 5e-6);
+    free(logits);
+}
+
+static void check_rows_of_requests(const struct score_case *c)
+{
+    struct score_operands o;
+    dsajit_indexer_score_arguments arguments;
+    int32_t *zeros = calloc((size_t)c->index.rows, sizeof *zeros);
+    assert_non_null(zeros);
+    prepare_rows(c, &o, c->columns, &arguments);
+    prepare_pages(c, &o, &arguments);
+    create_integers(&o.ends, c->index.rows, c->row_len, &arguments.ends);
+    create_integers(&o.row_requests, c->index.rows, c->row_request, &arguments.row_requests);
+    run_and_compare(c, &o, c->columns, zeros, &arguments);
+    free_operands(&o);
+    free(zeros);
+}
+
+static void check_context_lens(const struct score_case *c)
+{
+    struct score_operands o;
+    dsajit_indexer_score_arguments arguments;
+    int32_t *zeros = calloc((size_t)c->index.rows, sizeof *zeros);
+    assert_non_null(zeros);
+    prepare_rows(c, &o, c->columns, &arguments);
+    prepare_pages(c, &o, &arguments);
+    create_integers(&o.context_lens, c->requests, c->context_lens, &arguments.context_lens);
+    run_and_compare(c, &o, c->columns, zeros, &arguments);
+    free_operands(&o);
+    free(zeros);
+}
+
+/* The requests' keys one after the other; gives where each request's start. */
+static int64_t gather_keys(const struct score_case *c, uint8_t *values, uint8_t *scales,
+                           int64_t *first_keys)
+{
+    const struct index_case *index = &c->index;
+    const dsajit_indexer_format format = (dsajit_indexer_format)index->format;
+    const size_t bytes = (size_t)index_row_bytes(format);
+    int64_t count = 0;
+    for (int64_t r = 0; r < c->requests; r++) {
+        first_keys[r] = count;
+        for (int64_t n = 0; n < c->context_lens[r]; n++, count++) {
+            const int64_t page = c->block_table[r * c->entries + n / index->page_tokens];
+            struct index_row row;
+            index_page_get(format, index->cache + page * index->page_stride, index->page_tokens,
+                           n % index->page_tokens, &row);
+            memcpy(values + (size_t)count * bytes, row.values, bytes);
+            memcpy(scales + count * INDEX_SCALE_BYTES, row.scales, INDEX_SCALE_BYTES);
+        }
+    }
+    return count;
+}
+
+static void check_gathered(const struct score_case *c)
+{
+    const bool fp8 = c->index.format == DSAJIT_INDEXER_FP8;
+    const int64_t rows = c->index.rows, most = c->requests * c->columns;
+    uint8_t *values = calloc((size_t)most, INDEX_ROW), *scales = calloc((size_t)most, 4);
+    int64_t *first_keys = calloc((size_t)c->requests, sizeof *first_keys);
+    int32_t *starts = calloc((size_t)rows, 4), *ends = calloc((size_t)rows, 4);
+    assert_true(values && scales && first_keys && starts && ends);
+    const int64_t keys = gather_keys(c, values, scales, first_keys);
+    for (int64_t row = 0; row < rows; row++) {
+        starts[row] = (int32_t)first_keys[c->row_request[row]];
+        ends[row] = starts[row] + c->row_len[row];
+    }
+    struct score_operands o;
+    dsajit_indexer_score_arguments arguments;
+    prepare_rows(c, &o, keys, &arguments);
+    operand_create_plain(&o.keys, kDLUInt, 8, 2,
+                         (int64_t[]){keys, index_row_bytes((dsajit_indexer_format)c->index.format)},
+                         values);
+    operand_create_plain(&o.key_scales, fp8 ? kDLFloat : kDLUInt, fp8 ? 32 : 8, fp8 ? 1 : 2,
+                         (int64_t[]){keys, INDEX_SCALE_BYTES}, scales);
+    arguments.keys = &o.keys.tensor.view;
+    arguments.key_scales = &o.key_scales.tensor.view;
+    create_integers(&o.starts, rows, starts, &arguments.starts);
+    create_integers(&o.ends, rows, ends, &arguments.ends);
+    run_and_compare(c, &o, keys, starts, &arguments);
+    free_operands(&o);
+    free(values);
+    free(scales);
+    free(first_keys);
+    free(starts);
+    free(ends);
+}
+
+static void check_case(const char *name, bool equal_rows)
+{
+    struct score_case c;
+    read_case(name, &c);
+    check_rows_of_requests(&c);
+    check_gathered(&c);
+    if (equal_rows) /* of requests, and the last of them sees all tokens */
+        check_context_lens(&c);
+    free_case(&c);
+}
+
+static void fp8_decode(void **state)
+{
+    (void)state;
+    check_case("indexer_fp8_decode", true);
+}
+
+static void fp8_speculative(void **state)
+{
+    (void)state;
+    check_case("indexer_fp8_spec", false);
+}
+
+static void fp8_prefill(void **state)
+{
+    (void)state;
+    check_case("indexer_fp8_prefill", false);
+}
+
+static void mxfp4_decode(void **state)
+{
+    (void)state;
+    check_case("indexer_mxfp4_decode", true);
+}
+
+static void mxfp4_speculative(void **state)
+{
+    (void)state;
+    check_case("indexer_mxfp4_spec", false);
+}
+
+static void mxfp4_prefill(void **state)
+{
+    (void)state;
+    check_case("indexer_mxfp4_prefill", false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fp8_decode),        cmocka_unit_test(fp8_speculative),
+        cmocka_unit_test(fp8_prefill),       cmocka_unit_test(mxfp4_decode),
+        cmocka_unit_test(mxfp4_speculative), cmocka_unit_test(mxfp4_prefill),
+    };
+    return cmocka_run_group_tests_name("score vectors", tests, harness_open, harness_close);
+}
