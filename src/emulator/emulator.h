@@ -18,6 +18,7 @@ struct dsajit_emulator_options {
     const char *rocm_path;
     dsajit_log_function log;
     void *log_user;
+    const char *const *prebuilt; /* read-only cache directories, NULL-terminated */
 };
 
 DSAJIT_API dsajit_status dsajit_emulator_configure(const struct dsajit_emulator_options *options,

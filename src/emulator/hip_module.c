@@ -22,6 +22,7 @@ dsajit_status dsajit_emulator_configure(const struct dsajit_emulator_options *op
         .compiler = options->compiler,
         .rocm_path = options->rocm_path,
         .log = {options->log, options->log_user},
+        .prebuilt = options->prebuilt,
     };
     struct inspector *made;
     dsajit_status status = inspector_create(&wanted, &made, error);

@@ -20,7 +20,8 @@ dsajit_status inspector_create(const struct inspector_options *options, struct i
     if (!inspector)
         return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "emulator: out of memory");
     inspector->log = options->log;
-    const struct cache_options cache = {.directory = options->cache_directory, .log = options->log};
+    const struct cache_options cache = {
+        .directory = options->cache_directory, .prebuilt = options->prebuilt, .log = options->log};
     const struct compiler_options compiler = {
         .helper_path = options->compiler, .rocm_path = options->rocm_path, .log = options->log};
     dsajit_status status = cache_open(&cache, &inspector->cache, error);

@@ -15,6 +15,7 @@ struct inspector_options {
     const char *compiler;        /* as compiler_options.helper_path */
     const char *rocm_path;       /* as compiler_options.rocm_path */
     struct logger log;
+    const char *const *prebuilt; /* as cache_options.prebuilt */
 };
 
 /* Thread-safe from then on. */

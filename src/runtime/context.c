@@ -59,6 +59,7 @@ static dsajit_status open_parts(const dsajit_options *given, dsajit_context *con
         .rocm_path = options.rocm_path,
         .log = context->log,
         .cache_directory = options.cache_directory,
+        .prebuilt = options.prebuilt,
         .compiler = options.compiler,
     };
     status = hip_open(&hip, &context->hip, error);

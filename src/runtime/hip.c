@@ -158,6 +158,7 @@ static dsajit_status configure_emulator(const struct hip_options *options, const
         .rocm_path = options->rocm_path,
         .log = options->log.function,
         .log_user = options->log.user,
+        .prebuilt = options->prebuilt,
     };
     return configure(&emulator, error);
 }

@@ -35,6 +35,7 @@ struct hip_options {
     /* For the emulator, which reads code objects through the compiler helper and remembers what it
        read in the cache; NULL: the defaults. */
     const char *cache_directory;
+    const char *const *prebuilt;
     const char *compiler;
 };
 
