@@ -5,6 +5,7 @@
 // trial, with one ballot a register and one word of LDS a wave. That takes the same time for any
 // distribution of the scores, and stops as soon as exactly as many as wanted are left.
 #include "dcp_place.hpp"
+#include "lane_counts.hpp"
 #include "lanes.hpp"
 #include "wave.hpp"
 
@@ -83,7 +84,7 @@ __device__ __forceinline__ u32 exchange_counts(row_selection &row, u32 of_wave)
 
 __device__ __forceinline__ u32 sum_of_waves(u32 by_wave)
 {
-    return __builtin_amdgcn_readfirstlane(
+    return same_in_all_lanes(
         combine_lanes<waves_per_row>(by_wave, [](u32 a, u32 b) { return a + b; }));
 }
 
@@ -177,10 +178,7 @@ __device__ __forceinline__ void store_selected(row_selection &row, const selecti
 #pragma unroll
     for (u32 i = 0; i < candidates_per_thread; i++) {
         if (taken[i] >> row.place.lane & 1)
-            output.store(before +
-                             __builtin_amdgcn_mbcnt_hi((u32)(taken[i] >> 32),
-                                                       __builtin_amdgcn_mbcnt_lo((u32)taken[i], 0)),
-                         (int)~row.candidates[i].rank_of_id);
+            output.store(before + count_below(taken[i]), (int)~row.candidates[i].rank_of_id);
         before += __builtin_popcountll(taken[i]);
     }
     for (u32 i = total + threadIdx.x; i < output.arguments.count; i += DCP_TOPK_WORKGROUP_SIZE)
