@@ -66,17 +66,26 @@ static bool read_arguments(const struct bytes *request, struct arguments *argume
     return whole;
 }
 
-/* hipRTC's log, whatever the compile's result was: some of its statuses are odd, its log is not. */
-static void add_log(const struct rocm *rocm, hiprtcProgram program, struct bytes *reply)
+char *hiprtc_log(const struct rocm *rocm, hiprtcProgram program)
 {
     size_t size = 0;
     if (rocm->hiprtcGetProgramLogSize(program, &size) || size < 2 || size > MESSAGE_PAYLOAD_MAX)
-        return;
+        return NULL;
     char *log = calloc(1, size + 1);
-    if (log && !rocm->hiprtcGetProgramLog(program, log)) {
-        strip_temporary_paths(log);
-        message_add_text(reply, TAG_LOG, log);
+    if (!log || rocm->hiprtcGetProgramLog(program, log)) {
+        free(log);
+        return NULL;
     }
+    strip_temporary_paths(log);
+    return log;
+}
+
+/* Whatever the compile's result was: some of hipRTC's statuses are odd, its log is not. */
+static void add_log(const struct rocm *rocm, hiprtcProgram program, struct bytes *reply)
+{
+    char *log = hiprtc_log(rocm, program);
+    if (log)
+        message_add_text(reply, TAG_LOG, log);
     free(log);
 }
 

@@ -141,12 +141,15 @@ static enum reply_status compile_nothing(const struct rocm *rocm, struct failure
     if (result)
         return hiprtc_failed(rocm, failure, "hiprtcCreateProgram", result);
     result = rocm->hiprtcCompileProgram(program, 1, options);
+    char *log = result ? hiprtc_log(rocm, program) : NULL;
     rocm->hiprtcDestroyProgram(&program);
     if (result)
-        return fail(failure, REPLY_HIPRTC_MISSING,
-                    "%s can't compile for gfx950, too old a ROCm: %s", rocm->hiprtc_path,
-                    rocm->hiprtcGetErrorString(result));
-    return REPLY_OK;
+        fail(failure, REPLY_HIPRTC_MISSING,
+             "%s can't compile for gfx950, too old a ROCm or a broken one: %s%s%.*s",
+             rocm->hiprtc_path, rocm->hiprtcGetErrorString(result), log ? ": " : "",
+             log ? (int)strcspn(log, "\n") : 0, log ? log : "");
+    free(log);
+    return result ? REPLY_HIPRTC_MISSING : REPLY_OK;
 }
 
 enum reply_status serve_identify(struct rocm *rocm, const struct bytes *request,

@@ -2,6 +2,7 @@
    survive them. Serves requests of compiler/protocol.h from standard input to standard output until
    its input ends. Started by the library, not by hand. */
 #include "requests.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +19,11 @@ static const struct {
     enum message_type type;
     enum reply_status (*serve)(struct rocm *rocm, const struct bytes *request, struct bytes *reply,
                                struct failure *failure);
+    bool compiles; /* and so writes temporary files */
 } requests[] = {
-    {MESSAGE_IDENTIFY, serve_identify},
-    {MESSAGE_COMPILE, serve_compile},
-    {MESSAGE_INSPECT, serve_inspect},
+    {MESSAGE_IDENTIFY, serve_identify, true},
+    {MESSAGE_COMPILE, serve_compile, true},
+    {MESSAGE_INSPECT, serve_inspect, false},
 };
 
 /* ---- The process ---- */
@@ -89,8 +91,14 @@ static enum reply_status serve(struct rocm *rocm, uint32_t type, const struct by
     if (!message_is_valid(request))
         return fail(failure, REPLY_BAD_REQUEST, "the request is damaged");
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        if (type == (uint32_t)requests[i].type)
-            return requests[i].serve(rocm, request, reply, failure);
+        if (type != (uint32_t)requests[i].type)
+            continue;
+        enum reply_status status = requests[i].compiles ? temporary_begin(failure) : REPLY_OK;
+        if (!status)
+            status = requests[i].serve(rocm, request, reply, failure);
+        if (requests[i].compiles)
+            temporary_end();
+        return status;
     }
     return fail(failure, REPLY_BAD_REQUEST, "no request of type %u", type);
 }

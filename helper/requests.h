@@ -12,6 +12,9 @@ enum reply_status serve_compile(struct rocm *rocm, const struct bytes *request, 
 enum reply_status serve_inspect(struct rocm *rocm, const struct bytes *request, struct bytes *reply,
                                 struct failure *failure);
 
+/* What hipRTC said about the program, to be freed; NULL: nothing. */
+char *hiprtc_log(const struct rocm *rocm, hiprtcProgram program);
+
 /* Adds TAG_METADATA of a code object; comgr is loaded. */
 enum reply_status describe_kernels(const struct rocm *rocm, const void *code, size_t size,
                                    struct bytes *reply, struct failure *failure);
