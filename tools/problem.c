@@ -2,6 +2,7 @@
 
 #include "failure.h"
 #include "narrow_floats.h"
+#include "random_numbers.h"
 #include "record.h"
 
 #include <inttypes.h>
@@ -17,38 +18,6 @@ void problem_free(struct problem *problem)
     free(problem->expected_out);
     free(problem->expected_lse);
     *problem = (struct problem){0};
-}
-
-/* SplitMix64: one addition and a mixing function a number, any seed is good. */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15U;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-    return z ^ z >> 31;
-}
-
-/* In [0, 1), a multiple of 2^-53. */
-static double draw_uniform(uint64_t *state)
-{
-    return (double)(draw(state) >> 11) * 0x1p-53;
-}
-
-/* Below `limit`, which is far below 2^64: the bias is of no importance. */
-static int64_t draw_below(uint64_t *state, int64_t limit)
-{
-    return (int64_t)(draw(state) % (uint64_t)limit);
-}
-
-/* Nearly normal, and free of the differences between maths libraries: the sum of four uniform
-   numbers, shifted and stretched to mean 0 and variance 1; a bf16 value. */
-static uint16_t draw_bf16(uint64_t *state)
-{
-    const uint64_t bits = draw(state);
-    const int sum = (int)(bits >> 48) + (int)(bits >> 32 & 0xffff) + (int)(bits >> 16 & 0xffff) +
-                    (int)(bits & 0xffff);
-    const double root_3 = 0x1.bb67ae8584caap0;
-    return double_to_bf16((sum - 2 * 0xffff) * 0x1p-16 * root_3);
 }
 
 static dsajit_status check_shape(const struct problem_shape *shape, dsajit_error *error)
@@ -81,8 +50,8 @@ static void fill_indices(const struct problem_shape *shape, struct problem *prob
     for (int64_t t = 0; t <= problem->tokens; t++)
         problem->indptr[t] = t * shape->topk;
     for (int64_t i = 0; i < problem->index_count; i++) {
-        const int64_t slot = draw_below(state, shape->slots);
-        problem->indices[i] = draw_uniform(state) < shape->invalid ? -1 : slot;
+        const int64_t slot = random_below(state, shape->slots);
+        problem->indices[i] = random_uniform(state) < shape->invalid ? -1 : slot;
     }
 }
 
@@ -92,7 +61,7 @@ static void fill_records(const struct problem_shape *shape, struct problem *prob
     float key[RECORD_KEY_SIZE];
     for (int64_t slot = 0; slot < shape->slots; slot++) {
         for (int d = 0; d < RECORD_KEY_SIZE; d++)
-            key[d] = (float)bf16_to_double(draw_bf16(state));
+            key[d] = (float)bf16_to_double(random_bf16(state));
         record_write(key, shape->scale, problem->kv + slot * DSAJIT_RECORD_BYTES);
     }
 }
@@ -124,7 +93,7 @@ dsajit_status problem_create_random(const struct problem_shape *shape, struct pr
     }
     uint64_t state = shape->seed;
     for (size_t i = 0; i < q_count; i++)
-        problem->q[i] = draw_bf16(&state);
+        problem->q[i] = random_bf16(&state);
     fill_records(shape, problem, &state);
     fill_indices(shape, problem, &state);
     return DSAJIT_OK;
