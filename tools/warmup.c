@@ -180,6 +180,7 @@ static dsajit_status open_context(struct run *run, dsajit_context **context, dsa
     dsajit_options options = DSAJIT_OPTIONS_DEFAULT;
     options.device = given->warm.level == DSAJIT_WARM_RESIDENT ? given->device : DSAJIT_DEVICE_NONE;
     options.strict = given->strict;
+    options.compile_timeout_ms = given->warm.timeout_ms; /* finding the toolchain takes one too */
     options.cache_directory = given->into;
     options.prebuilt = given->into ? no_layers : NULL;
     options.log = log_line;

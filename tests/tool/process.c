@@ -14,8 +14,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { WORDS_MAX = 64, VARIABLES_MAX = 256 };
-
 const char *state_path(const char *name)
 {
     static char path[4096];
@@ -39,12 +37,12 @@ static char *read_file(const char *path)
 }
 
 /* Variables of `more` come first: getenv finds the first of a name. */
-static void join_environment(const char *all[VARIABLES_MAX], const char *const *more)
+static void join_environment(const char *all[PROCESS_VARIABLES_MAX], const char *const *more)
 {
     size_t count = 0;
     for (; more && *more; more++)
         all[count++] = *more;
-    for (char **variable = environ; *variable && count + 1 < VARIABLES_MAX; variable++) {
+    for (char **variable = environ; *variable && count + 1 < PROCESS_VARIABLES_MAX; variable++) {
         bool replaced = false;
         for (size_t i = 0; i < count && !replaced; i++)
             replaced = strncmp(all[i], *variable, strcspn(*variable, "=") + 1) == 0;
@@ -54,31 +52,30 @@ static void join_environment(const char *all[VARIABLES_MAX], const char *const *
     all[count] = NULL;
 }
 
-static void split(char *text, char *words[WORDS_MAX])
+static void split(char *text, char *words[PROCESS_WORDS_MAX])
 {
     size_t count = 1;
     words[0] = getenv("DSAJIT_TEST_TOOL");
     assert_non_null(words[0]);
     char *rest = NULL;
     for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        assert_true(count + 1 < WORDS_MAX);
+        assert_true(count + 1 < PROCESS_WORDS_MAX);
         words[count++] = word;
     }
     words[count] = NULL;
 }
 
-void process_run(struct process *process, const char *const *environment, const char *arguments,
-                 ...)
+void process_prepare(struct process_command *command, const char *const *environment,
+                     const char *arguments, va_list list)
 {
-    char text[8192], out[4096], err[4096];
-    char *words[WORDS_MAX];
-    const char *variables[VARIABLES_MAX];
-    va_list list;
-    va_start(list, arguments);
-    vsnprintf(text, sizeof text, arguments, list);
-    va_end(list);
-    split(text, words);
-    join_environment(variables, environment);
+    vsnprintf(command->text, sizeof command->text, arguments, list);
+    split(command->text, command->words);
+    join_environment(command->variables, environment);
+}
+
+static pid_t start(const struct process_command *command)
+{
+    char out[4096], err[4096];
     snprintf(out, sizeof out, "%s", state_path("stdout"));
     snprintf(err, sizeof err, "%s", state_path("stderr"));
     posix_spawn_file_actions_t actions;
@@ -87,16 +84,46 @@ void process_run(struct process *process, const char *const *environment, const 
     posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     pid_t pid;
-    assert_int_equal(posix_spawn(&pid, words[0], &actions, NULL, words, (char *const *)variables),
+    assert_int_equal(posix_spawn(&pid, command->words[0], &actions, NULL, command->words,
+                                 (char *const *)command->variables),
                      0);
     posix_spawn_file_actions_destroy(&actions);
+    return pid;
+}
+
+int process_exit_code(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+pid_t process_start(const char *const *environment, const char *arguments, ...)
+{
+    struct process_command command;
+    va_list list;
+    va_start(list, arguments);
+    process_prepare(&command, environment, arguments, list);
+    va_end(list);
+    return start(&command);
+}
+
+void process_wait(struct process *process, pid_t pid)
+{
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    *process = (struct process){
-        .exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-        .out = read_file(out),
-        .err = read_file(err),
-    };
+    *process = (struct process){.exit_code = process_exit_code(status)};
+    process->out = read_file(state_path("stdout"));
+    process->err = read_file(state_path("stderr"));
+}
+
+void process_run(struct process *process, const char *const *environment, const char *arguments,
+                 ...)
+{
+    struct process_command command;
+    va_list list;
+    va_start(list, arguments);
+    process_prepare(&command, environment, arguments, list);
+    va_end(list);
+    process_wait(process, start(&command));
 }
 
 void process_free(struct process *process)
