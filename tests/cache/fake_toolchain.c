@@ -12,6 +12,8 @@ void fake_toolchain_make(const char *name, struct fake_toolchain *toolchain)
     shell("cp '%s' '%s' && mkdir -p '%s/lib' && touch '%s/lib/libhiprtc.so.7' "
           "'%s/lib/libamd_comgr.so.3'",
           FAKE_HELPER, toolchain->helper, toolchain->rocm, toolchain->rocm, toolchain->rocm);
+    /* A fake compile needs no place among the user's real ones. */
+    setenv("XDG_RUNTIME_DIR", toolchain->folder, 1);
 }
 
 int fake_toolchain_compiles(const struct fake_toolchain *toolchain)
