@@ -58,34 +58,53 @@ dsajit_status sequence_plan(const dsajit_context *context, sequence_make *make,
 struct target {
     dsajit_context *context;
     hipStream_t stream;
+    bool is_cold; /* a kernel that is needed isn't resident */
 };
+
+static bool needs_kernel(const struct sequence *sequence, const struct call *call)
+{
+    return !sequence->is_dummy && call->workgroups > 0;
+}
+
+static dsajit_status look(struct sequence *sequence, const struct call *call, dsajit_error *error)
+{
+    struct target *target = sequence->user;
+    (void)error;
+    target->is_cold |= needs_kernel(sequence, call) &&
+                       !resident_find(target->context, call->device, &call->variant);
+    return DSAJIT_OK;
+}
 
 static dsajit_status load(struct sequence *sequence, const struct call *call, dsajit_error *error)
 {
     const struct target *target = sequence->user;
     const struct resident *resident;
-    if (sequence->is_dummy || call->workgroups == 0)
-        return DSAJIT_OK;
-    return resident_get(target->context, call->device, &call->variant, target->stream, &resident,
-                        error);
+    return needs_kernel(sequence, call)
+               ? resident_get(target->context, call->device, &call->variant, target->stream,
+                              &resident, error)
+               : DSAJIT_OK;
 }
 
 static dsajit_status launch(struct sequence *sequence, const struct call *call, dsajit_error *error)
 {
     const struct target *target = sequence->user;
-    return sequence->is_dummy ? DSAJIT_OK
-                              : call_launch(target->context, call, target->stream, error);
+    return needs_kernel(sequence, call) ? call_launch(target->context, call, target->stream, error)
+                                        : DSAJIT_OK;
+}
+
+static dsajit_status pass(struct target *target, sequence_visitor *visit, sequence_make *make,
+                          const void *arguments, dsajit_error *error)
+{
+    struct sequence sequence = {.context = target->context, .visit = visit, .user = target};
+    return make(&sequence, arguments, error);
 }
 
 dsajit_status sequence_enqueue(dsajit_context *context, sequence_make *make, const void *arguments,
                                hipStream_t stream, dsajit_error *error)
 {
-    static sequence_visitor *const passes[] = {load, launch};
-    struct target target = {context, stream};
-    dsajit_status status = DSAJIT_OK;
-    for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++) {
-        struct sequence sequence = {.context = context, .visit = passes[i], .user = &target};
-        status = make(&sequence, arguments, error);
-    }
-    return status;
+    struct target target = {.context = context, .stream = stream};
+    dsajit_status status = pass(&target, look, make, arguments, error);
+    if (!status && target.is_cold)
+        status = pass(&target, load, make, arguments, error);
+    return status ? status : pass(&target, launch, make, arguments, error);
 }

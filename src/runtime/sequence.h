@@ -33,7 +33,8 @@ dsajit_status sequence_supported(const dsajit_context *context, sequence_make *m
                                  const void *arguments, dsajit_error *error);
 dsajit_status sequence_plan(const dsajit_context *context, sequence_make *make,
                             const void *arguments, dsajit_plan *plan, dsajit_error *error);
-/* Goes through it twice: all kernels are resident before the first is enqueued. */
+/* Goes through it twice, or three times where kernels are still to be loaded: all calls are checked
+   and all kernels resident before the first is enqueued. */
 dsajit_status sequence_enqueue(dsajit_context *context, sequence_make *make, const void *arguments,
                                hipStream_t stream, dsajit_error *error);
 

@@ -32,18 +32,29 @@ static dsajit_status check_structs(const dsajit_sparse_attention_arguments *a, d
     return DSAJIT_OK;
 }
 
-/* The caches are looked at before their kernels' calls check them. */
-static dsajit_status check_parts(const dsajit_sparse_attention_arguments *a, int device,
-                                 dsajit_error *error)
+/* Looks at the caches before their kernels' calls check them: without pages in one, it is a dummy
+   run. */
+static dsajit_status check_caches(const dsajit_sparse_attention_arguments *a, int device,
+                                  bool *is_dummy, dsajit_error *error)
 {
-    static const struct tensor_rule rule = {2, 4, ANY_TYPE_CODE, 8, 0, 16};
-    const struct named_tensor kv = {"attention.kv", a->attention->kv};
-    dsajit_status status = tensor_check(kv, &rule, device, error);
-    if (!status && a->cache_write)
-        status = tensor_check((struct named_tensor){"cache_write.cache", a->cache_write->cache},
-                              &rule, device, error);
-    if (status)
-        return status;
+    static const struct tensor_rule rule = {2, 4, ANY_TYPE_CODE, 8, 0, 4};
+    const struct named_tensor caches[] = {
+        {"attention.kv", a->attention->kv},
+        {"indexer.cache", a->indexer->cache},
+        {"cache_write.cache", a->cache_write ? a->cache_write->cache : NULL},
+    };
+    *is_dummy = false;
+    for (int i = 0; i < (a->cache_write ? 3 : 2); i++) {
+        dsajit_status status = tensor_check(caches[i], &rule, device, error);
+        if (status)
+            return status;
+        *is_dummy |= tensor_is_empty(caches[i].tensor);
+    }
+    return DSAJIT_OK;
+}
+
+static dsajit_status check_lists(const dsajit_sparse_attention_arguments *a, dsajit_error *error)
+{
     if (!a->indexer->kv_indptr)
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "indexer.kv_indptr is NULL");
     if (a->attention->kv_indptr || a->attention->kv_indices)
@@ -74,12 +85,6 @@ static dsajit_status check_slots(const dsajit_sparse_attention_arguments *a, dsa
     return DSAJIT_OK;
 }
 
-static bool is_dummy(const dsajit_sparse_attention_arguments *a)
-{
-    return tensor_is_empty(a->attention->kv) ||
-           (a->cache_write && tensor_is_empty(a->cache_write->cache));
-}
-
 static dsajit_status make(struct sequence *sequence, const void *arguments, dsajit_error *error)
 {
     const dsajit_sparse_attention_arguments *a = arguments;
@@ -89,9 +94,9 @@ static dsajit_status make(struct sequence *sequence, const void *arguments, dsaj
         return status;
     const struct named_tensor kv = {"attention.kv", a->attention->kv};
     if ((status = call_find_device(sequence->context, kv, &device, error)) ||
-        (status = check_parts(a, device, error)))
+        (status = check_caches(a, device, &sequence->is_dummy, error)) ||
+        (status = check_lists(a, error)))
         return status;
-    sequence->is_dummy = is_dummy(a);
     if (a->cache_write && (status = sequence_step(sequence, "mla_cache_write",
                                                   mla_cache_write_prepare, a->cache_write, error)))
         return status;

@@ -1,11 +1,10 @@
 /* Kernels and stream capture: what is refused, what is not, and how many HIP calls it takes. */
+#include "captures.h"
 #include "harness.h"
 #include "reference.h"
 
-#include "base/hip_abi.h"
 #include "dsajit/warmup.h"
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,36 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-static unsigned long (*count_calls)(const char *name);
-static void (*reset_counts)(void);
-
-#define HIP_FUNCTION(result, name, parameters) static result(*name) parameters;
-#include "base/hip_functions.def"
-
-static void load(void *library, const char *name, void *function)
-{
-    void *symbol = library ? dlsym(library, name) : dsajit_hip_symbol(harness_context(), name);
-    assert_non_null(symbol);
-    memcpy(function, &symbol, sizeof symbol);
-}
-
-/* Each test has a context of its own: nothing is resident in it. */
-static int open_counting(void **state)
-{
-    (void)state;
-    dsajit_options options = DSAJIT_OPTIONS_DEFAULT;
-    options.device = DSAJIT_DEVICE_HIP;
-    options.hip_library = COUNTING_HIP;
-    if (harness_open_with(&options))
-        return -1;
-    void *library = dlopen(COUNTING_HIP, RTLD_NOW | RTLD_NOLOAD);
-    load(library, "counting_hip_count", &count_calls);
-    load(library, "counting_hip_reset", &reset_counts);
-#define HIP_FUNCTION(result, name, parameters) load(NULL, #name, &name);
-#include "base/hip_functions.def"
-    return 0;
-}
 
 static const int64_t lengths[] = {70, 3};
 enum { HEADS = 4, TOKENS = 2, SLOTS = 100 };
@@ -58,25 +27,6 @@ static void finish(struct problem *problem, struct call *call)
 {
     call_free(call);
     problem_free(problem);
-}
-
-static hipStream_t create_stream(void)
-{
-    hipStream_t stream;
-    assert_int_equal(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), hipSuccess);
-    return stream;
-}
-
-static void begin_capture(hipStream_t stream)
-{
-    assert_int_equal(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal), hipSuccess);
-}
-
-static void end_capture(hipStream_t stream)
-{
-    hipGraph_t graph;
-    assert_int_equal(hipStreamEndCapture(stream, &graph), hipSuccess);
-    assert_int_equal(hipGraphDestroy(graph), hipSuccess);
 }
 
 /* R1, R2: the guard asks for the status itself, and does nothing else. */
@@ -100,7 +50,7 @@ static void a_cold_variant_is_refused_on_a_capturing_stream_after_one_query(void
     dsajit_compile_counts counts;
     assert_int_equal(dsajit_get_compile_counts(harness_context(), &counts, NULL), DSAJIT_OK);
     assert_int_equal(counts.total, 0);
-    assert_int_equal(hipStreamDestroy(stream), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(stream), hipSuccess);
     finish(&problem, &call);
 }
 
@@ -150,8 +100,8 @@ static void what_was_warmed_on_one_stream_is_captured_on_another(void **state)
     assert_int_equal(dsajit_sparse_mla_forward(harness_context(), &call.arguments, capturing, NULL),
                      DSAJIT_OK);
     end_capture(capturing);
-    assert_int_equal(hipStreamDestroy(warm), hipSuccess);
-    assert_int_equal(hipStreamDestroy(capturing), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(warm), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(capturing), hipSuccess);
     finish(&problem, &call);
 }
 
@@ -168,11 +118,11 @@ static void a_cold_call_elsewhere_leaves_an_open_capture_alone(void **state)
     dsajit_error error = {0};
     assert_ok(dsajit_sparse_mla_forward(harness_context(), &call.arguments, other, &error), &error);
     hipStreamCaptureStatus status;
-    assert_int_equal(hipStreamIsCapturing(capturing, &status), hipSuccess);
+    assert_int_equal(hip.hipStreamIsCapturing(capturing, &status), hipSuccess);
     assert_int_equal(status, hipStreamCaptureStatusActive);
     end_capture(capturing);
-    assert_int_equal(hipStreamDestroy(capturing), hipSuccess);
-    assert_int_equal(hipStreamDestroy(other), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(capturing), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(other), hipSuccess);
     finish(&problem, &call);
 }
 
@@ -183,12 +133,12 @@ static void assert_result_right(const struct problem *problem, const struct call
                             .lse = malloc(rows * sizeof *result.lse)};
     assert_non_null(result.out);
     assert_non_null(result.lse);
-    assert_int_equal(hipMemcpy(result.out, call->memory[4], rows * width * sizeof *result.out,
-                               hipMemcpyDeviceToHost),
+    assert_int_equal(hip.hipMemcpy(result.out, call->memory[4], rows * width * sizeof *result.out,
+                                   hipMemcpyDeviceToHost),
                      hipSuccess);
-    assert_int_equal(
-        hipMemcpy(result.lse, call->memory[5], rows * sizeof *result.lse, hipMemcpyDeviceToHost),
-        hipSuccess);
+    assert_int_equal(hip.hipMemcpy(result.lse, call->memory[5], rows * sizeof *result.lse,
+                                   hipMemcpyDeviceToHost),
+                     hipSuccess);
     assert_right(problem, &result);
     result_free(&result);
 }
@@ -206,10 +156,7 @@ static void a_graph_replays_right_on_new_contents_of_its_buffers(void **state)
     begin_capture(stream);
     assert_int_equal(dsajit_sparse_mla_forward(harness_context(), &call.arguments, stream, NULL),
                      DSAJIT_OK);
-    hipGraph_t graph;
-    hipGraphExec_t executable;
-    assert_int_equal(hipStreamEndCapture(stream, &graph), hipSuccess);
-    assert_int_equal(hipGraphInstantiate(&executable, graph, NULL, NULL, 0), hipSuccess);
+    hipGraphExec_t graph = end_capture_as_graph(stream);
     for (uint16_t replay = 0; replay < 3; replay++) {
         /* Other queries, by flipping signs, and other keys, by moving the row's slots. */
         const size_t count = TOKENS * HEADS * 576;
@@ -220,20 +167,18 @@ static void a_graph_replays_right_on_new_contents_of_its_buffers(void **state)
             problem.indices[i] = (problem.indices[i] + 1 + replay) % SLOTS;
             indices[i] = (int32_t)problem.indices[i];
         }
-        assert_int_equal(
-            hipMemcpy(call.memory[0], problem.q, count * sizeof *problem.q, hipMemcpyHostToDevice),
-            hipSuccess);
-        assert_int_equal(hipMemcpy(call.memory[3], indices,
-                                   (size_t)problem.index_count * sizeof *indices,
-                                   hipMemcpyHostToDevice),
+        assert_int_equal(hip.hipMemcpy(call.memory[0], problem.q, count * sizeof *problem.q,
+                                       hipMemcpyHostToDevice),
                          hipSuccess);
-        assert_int_equal(hipGraphLaunch(executable, stream), hipSuccess);
-        assert_int_equal(hipStreamSynchronize(stream), hipSuccess);
+        assert_int_equal(hip.hipMemcpy(call.memory[3], indices,
+                                       (size_t)problem.index_count * sizeof *indices,
+                                       hipMemcpyHostToDevice),
+                         hipSuccess);
+        replay_graph(graph, stream);
         assert_result_right(&problem, &call);
     }
-    assert_int_equal(hipGraphExecDestroy(executable), hipSuccess);
-    assert_int_equal(hipGraphDestroy(graph), hipSuccess);
-    assert_int_equal(hipStreamDestroy(stream), hipSuccess);
+    assert_int_equal(hip.hipGraphExecDestroy(graph), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(stream), hipSuccess);
     finish(&problem, &call);
 }
 
@@ -311,13 +256,13 @@ static void a_resident_warmup_leaves_nothing_for_the_first_call(void **state)
               &error);
     assert_int_equal(count_calls(NULL), 1);
     end_capture(stream);
-    assert_int_equal(hipStreamDestroy(stream), hipSuccess);
+    assert_int_equal(hip.hipStreamDestroy(stream), hipSuccess);
     finish(&problem, &call);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_counting, harness_close)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, captures_open, harness_close)
     const struct CMUnitTest tests[] = {
         TEST(a_cold_variant_is_refused_on_a_capturing_stream_after_one_query),
         TEST(a_resident_launch_is_one_hip_call),
