@@ -90,18 +90,18 @@ __device__ __forceinline__ void list_survivors(const digit_search &search, const
 {
     const float first_score = first_score_of(search.scores.low);
     row.visit_each([&](float score, u32 position) {
-        if (!(score < first_score) && search.reaches(score, position))
+        if (__builtin_expect(!(score < first_score), false) && search.reaches(score, position))
             shared.list[take_place(shared.list_length)] = {score, position};
     });
 }
 
-// Steps 1 and 2 for a row that is read once. Nothing is listed if one digit isn't enough.
+// Steps 1 and 2 for a row that fits in registers, and so is read once. Nothing is listed if one
+// digit isn't enough.
 __device__ __forceinline__ void select_held(digit_search &search, const logits_row &row,
                                             shared_memory &shared)
 {
     const held_row held(row);
-    if (too_many_survive(search))
-        search_first_digit(search, held, shared.counts);
+    search_first_digit(search, held, shared.counts);
     if (!too_many_survive(search))
         list_survivors(search, held, shared);
 }
@@ -111,7 +111,7 @@ __device__ __forceinline__ void select_streamed(digit_search &search, const logi
                                                 shared_memory &shared)
 {
     const streamed_row streamed(row);
-    if (search.level == 0)
+    if (search.level == 0 && too_many_survive(search))
         search_first_digit(search, streamed, shared.counts);
     while (too_many_survive(search)) {
         streamed.visit_each(
@@ -168,10 +168,13 @@ extern "C" __global__ __launch_bounds__(TOPK_WORKGROUP_SIZE,
     barrier_for_lds();
 
     digit_search search(row.length, k);
-    if (row.vectors <= held_vectors * threads)
+    if (too_many_survive(search) && row.vectors <= held_vectors * threads)
         select_held(search, row, shared);
-    barrier_for_lds();
-    if (same_in_all_lanes(shared.list_length) == 0)
+    u32 listed = search.level != 0 && !too_many_survive(search);
+    // Hides from the compiler what this has to do with the condition above. It would join the two
+    // blocks, and keep the row in registers through the second.
+    asm volatile("" : "+v"(listed));
+    if (!same_in_all_lanes(listed))
         select_streamed(search, row, shared);
     barrier_for_lds();
     find_last(search, shared);

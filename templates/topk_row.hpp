@@ -53,7 +53,7 @@ template <class Visit>
 __device__ __forceinline__ void visit_vector(const logits_row &row, f32x4 scores, u32 vector,
                                              Visit visit)
 {
-    if (vector < row.vectors)
+    if (__builtin_expect(vector < row.vectors, true))
 #pragma unroll
         for (u32 i = 0; i < scores_per_vector; i++)
             visit(scores[i], scores_per_vector * vector + i);
@@ -68,17 +68,16 @@ __device__ __forceinline__ void visit_rest(const logits_row &row, Visit visit)
         visit(row.first[position], position);
 }
 
-// A row in registers.
+// A row in registers. It must have a vector.
 struct held_row {
     const logits_row &row;
     f32x4 vectors[held_vectors];
 
     __device__ __forceinline__ held_row(const logits_row &row) : row(row)
     {
-        if (row.vectors > 0)
 #pragma unroll
-            for (u32 v = 0; v < held_vectors; v++)
-                vectors[v] = load_vector(row, v * threads + threadIdx.x);
+        for (u32 v = 0; v < held_vectors; v++)
+            vectors[v] = load_vector(row, v * threads + threadIdx.x);
     }
     template <class Visit> __device__ __forceinline__ void visit_each(Visit visit) const
     {
