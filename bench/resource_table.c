@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const collapsed_fields[] = {"heads", "index"};
+static const char *const collapsed_fields[] = {"heads", "index", "page_tokens", "capacity"};
 
 struct range {
     uint32_t least, most;
