@@ -156,6 +156,34 @@ static void damage_under_way_gives_misses_only(void **state)
     cache_key_free(&key);
 }
 
+/* R26: nothing is removed before its replacement is there. */
+static void an_entry_that_is_being_replaced_is_never_absent(void **state)
+{
+    (void)state;
+    char folder[PATH_SIZE], code[4096];
+    struct log_lines lines;
+    fresh_folder("replaced", folder);
+    struct cache *cache = open_layers(folder, NULL, &lines);
+    struct cache_key key = make_key("v1", "one");
+    make_code(1, code);
+    publish_text(cache, &key, code);
+    pid_t writer = fork();
+    assert_true(writer >= 0);
+    if (writer == 0) {
+        for (;;)
+            publish_text(cache, &key, code);
+    }
+    int hits = 0;
+    for (double end = now_seconds() + 1; now_seconds() < end; hits++)
+        assert_true(is_whole(cache, &key, code));
+    assert_true(hits > 100);
+    assert_int_equal(lines.warnings, 0);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    cache_close(cache);
+    cache_key_free(&key);
+}
+
 struct thread_arguments {
     struct cache *cache;
     int variant;
@@ -382,6 +410,7 @@ int main(void)
         cmocka_unit_test(processes_publish_and_read_at_the_same_time),
         cmocka_unit_test(so_they_do_on_a_memory_file_system),
         cmocka_unit_test(damage_under_way_gives_misses_only),
+        cmocka_unit_test(an_entry_that_is_being_replaced_is_never_absent),
         cmocka_unit_test(threads_share_an_open_cache),
         cmocka_unit_test(a_killed_holder_releases_at_once),
         cmocka_unit_test(a_wait_is_bounded_and_names_the_holder),

@@ -201,7 +201,7 @@ static void each_length_costs_one_warning_and_one_miss(void **state)
     publish_text(cache, &key, "code");
     only_entry(folder, path);
     assert_int_equal(stat(path, &whole), 0);
-    for (off_t size = 0; size < whole.st_size; size += 7) {
+    for (off_t size = 0; size < whole.st_size; size++) {
         assert_int_equal(truncate(path, size), 0);
         lines.warnings = 0;
         assert_absent(cache, &key);
@@ -308,6 +308,50 @@ static void prebuilt_layers_may_be_anything(void **state)
     cache_close(cache);
     cache_key_free(&key);
     cache_key_free(&other);
+}
+
+/* R43: whatever lies where an entry should be, the layer behind is asked. */
+static void a_prebuilt_entry_may_be_anything(void **state)
+{
+    (void)state;
+    static const char *const makers[] = {
+        "mkdir '%s'",
+        ": >'%s'",
+        "truncate -s 40 '%s'",
+        "ln -s /nonexistent '%s'",
+        "ln -s /dev/zero '%s'",
+        "mkfifo '%s'",
+        "truncate -s 1T '%s'",
+        "cp \"$GOOD\" '%1$s' && printf '\\002' | dd of='%1$s' bs=1 seek=8 conv=notrunc status=none",
+        "rm -r \"$(dirname '%1$s')\" && touch \"$(dirname '%1$s')\"", /* a file for a bucket */
+        "rm -r \"$(dirname '%1$s')\" && ln -s /nonexistent \"$(dirname '%1$s')\"",
+    };
+    char first[PATH_SIZE], second[PATH_SIZE], good[PATH_SIZE], path[PATH_SIZE], line[3 * PATH_SIZE];
+    fresh_folder("good_layer", second);
+    fill(second, "a", "one", "found");
+    only_entry(second, good);
+    setenv("GOOD", good, 1);
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        struct log_lines lines;
+        fresh_folder("odd_layer", first);
+        fill(first, "a", "one", "bad");
+        only_entry(first, path);
+        assert_int_equal(unlink(path), 0);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(line, sizeof line, makers[i], path);
+#pragma GCC diagnostic pop
+        shell("%s", line);
+        const char *const prebuilt[] = {first, second, NULL};
+        struct cache *cache = open_layers("", prebuilt, &lines);
+        struct cache_key key = make_key("a", "one");
+        assert_holds(cache, &key, "found");
+        assert_holds(cache, &key, "found");
+        if (lines.warnings > 1)
+            fail_msg("case %zu: %d warnings", i, lines.warnings);
+        cache_close(cache);
+        cache_key_free(&key);
+    }
 }
 
 /* Read-only for root as well: a bind mount where that is allowed, else permissions (which root
@@ -430,6 +474,7 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_moved_aside),
         cmocka_unit_test(a_bad_prebuilt_entry_warns_once_and_stays),
         cmocka_unit_test(prebuilt_layers_may_be_anything),
+        cmocka_unit_test(a_prebuilt_entry_may_be_anything),
         cmocka_unit_test(a_read_only_directory_serves_hits),
         cmocka_unit_test(a_cache_that_was_removed_is_made_again),
         cmocka_unit_test(a_walk_tells_files_apart_and_can_stop),
