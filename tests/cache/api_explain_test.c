@@ -37,6 +37,74 @@ static void keys_are_compared_by_name(void **state)
                      DSAJIT_ERROR_INVALID_ARGUMENT);
 }
 
+/* What another program says of a text. */
+static void b2sum(const char *text, char hex[130])
+{
+    char folder[PATH_SIZE], line[PATH_SIZE + 64];
+    fresh_folder("b2sum", folder);
+    snprintf(line, sizeof line, "%s/text", folder);
+    FILE *file = fopen(line, "we");
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    fclose(file);
+    snprintf(line, sizeof line, "b2sum -l 256 '%s/text'", folder);
+    FILE *sum = popen(line, "re");
+    assert_int_equal(fscanf(sum, "%129s", hex), 1);
+    pclose(sum);
+}
+
+/* R39: the whole of it, so that a change of what a key holds is a change of this test. */
+static void a_key_is_this_text(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    dsajit_text source, key;
+    char variant[128], hex[130], expected[1024];
+    open_fixture(&fixture, "golden", 0);
+    fake_toolchain_variant(7, variant);
+    assert_int_equal(dsajit_get_source(fixture.context, variant, &source, NULL), DSAJIT_OK);
+    assert_int_equal(dsajit_get_key(fixture.context, variant, &key, NULL), DSAJIT_OK);
+    b2sum(source.data, hex);
+    snprintf(expected, sizeof expected,
+             "format=1\n"
+             "kind=kernel\n"
+             "variant=sparse_mla/gfx950/heads=8,has_invalid=0,return_lse=0,index=i32,scale=pow2,"
+             "math=bf16\n"
+             "source=%s\n"
+             "target=gfx950\n"
+             "options=-O3 -std=c++17\n"
+             "libfake.so=build-id:fa4e\n",
+             hex);
+    assert_string_equal(key.data, expected);
+    dsajit_text_free(&source);
+    dsajit_text_free(&key);
+    close_fixture(&fixture);
+}
+
+/* R38: another prefix, another home, another cache directory, and the same key. */
+static void a_key_knows_no_place(void **state)
+{
+    (void)state;
+    struct fake_toolchain elsewhere;
+    struct fixture fixture;
+    struct log_lines lines;
+    dsajit_text key, other_key;
+    char variant[128];
+    open_fixture(&fixture, "place", 0);
+    fake_toolchain_variant(7, variant);
+    setenv("HOME", "/", 1);
+    assert_int_equal(dsajit_get_key(fixture.context, variant, &key, NULL), DSAJIT_OK);
+    fake_toolchain_make("another toolchain", &elsewhere);
+    setenv("HOME", elsewhere.folder, 1);
+    dsajit_context *context = fake_toolchain_open(&elsewhere, "", &lines);
+    assert_int_equal(dsajit_get_key(context, variant, &other_key, NULL), DSAJIT_OK);
+    assert_string_equal(key.data, other_key.data);
+    assert_null(strchr(strstr(key.data, "options=-O3"), '/'));
+    dsajit_text_free(&key);
+    dsajit_text_free(&other_key);
+    dsajit_close(context);
+    close_fixture(&fixture);
+}
+
 static void an_explanation_tells_a_hit_from_a_miss(void **state)
 {
     (void)state;
@@ -136,6 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_compared_by_name),
+        cmocka_unit_test(a_key_is_this_text),
+        cmocka_unit_test(a_key_knows_no_place),
         cmocka_unit_test(an_explanation_tells_a_hit_from_a_miss),
         cmocka_unit_test(an_upgrade_is_explained),
     };
