@@ -48,10 +48,7 @@ static dsajit_status check_indices(const dsajit_index_lists_arguments *a, int de
                                    dsajit_error *error)
 {
     const struct named_tensor indices = {"kv_indices", a->kv_indices};
-    struct tensor_rule rule = {1, 1, kDLInt, 32, 64, 4};
-    if (a->kv_indices)
-        rule.alignment = a->kv_indices->dtype.bits == 64 ? 8 : 4;
-    dsajit_status status = tensor_check(indices, &rule, device, error);
+    dsajit_status status = tensor_check_integers(indices, device, error);
     if (status)
         return status;
     const int64_t entries = a->ids->shape[0] * a->ids->shape[1];

@@ -112,10 +112,7 @@ static dsajit_status check_cache(const DLTensor *tensor, int device, dsajit_erro
 /* kv_indptr and kv_indices. */
 static dsajit_status check_indices(struct named_tensor named, int device, dsajit_error *error)
 {
-    struct tensor_rule rule = {1, 1, kDLInt, 32, 64, 1};
-    if (named.tensor)
-        rule.alignment = named.tensor->dtype.bits == 64 ? 8 : 4;
-    dsajit_status status = tensor_check(named, &rule, device, error);
+    dsajit_status status = tensor_check_integers(named, device, error);
     if (status)
         return status;
     if (named.tensor->shape[0] > 1 && tensor_stride(named.tensor, 0) < 0)

@@ -181,3 +181,11 @@ dsajit_status tensor_check_list(struct named_tensor named, int64_t length, int d
         status = tensor_check_shape(named, &length, error);
     return status ? status : tensor_check_contiguous(named, error);
 }
+
+dsajit_status tensor_check_integers(struct named_tensor named, int device, dsajit_error *error)
+{
+    struct tensor_rule rule = {1, 1, kDLInt, 32, 64, 1};
+    if (named.tensor)
+        rule.alignment = named.tensor->dtype.bits == 64 ? 8 : 4;
+    return tensor_check(named, &rule, device, error);
+}

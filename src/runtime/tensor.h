@@ -30,6 +30,9 @@ dsajit_status tensor_check_list(struct named_tensor named, int64_t length, int d
                                 dsajit_error *error);
 enum { ANY_EXTENT = -1 };
 
+/* The same for a list of i32 or i64, of any length and stride. */
+dsajit_status tensor_check_integers(struct named_tensor named, int device, dsajit_error *error);
+
 /* The checks below are for tensors that passed tensor_check. */
 
 /* The extents are `wanted`'s; ANY_EXTENT is not looked at. */

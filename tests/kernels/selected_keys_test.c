@@ -39,7 +39,7 @@ struct selection {
 
 static void fill(struct selection *s)
 {
-    topk_fill_random(s->logits, ROWS * COLUMNS, 1);
+    topk_fill_random(s->logits, (int64_t)ROWS * COLUMNS, 1);
     for (int row = 0; row < ROWS; row++)
         s->row_requests[row] = row < REQUESTS * ROWS_EACH ? row / ROWS_EACH : -1;
     for (int i = 0; i < REQUESTS * BLOCKS; i++)
@@ -49,7 +49,7 @@ static void fill(struct selection *s)
 static void define_lists(struct selection *s)
 {
     int64_t count = 0;
-    for (int row = 0; row < ROWS; row++) {
+    for (int64_t row = 0; row < ROWS; row++) {
         int32_t *best = topk_sort(s->logits + row * COLUMNS, row_ends[row]);
         s->problem.indptr[row] = count;
         for (int i = 0; i < K && i < row_ends[row]; i++) {
@@ -82,7 +82,7 @@ static void create_operands(struct operands *o, const struct selection *s)
     put(&o->row_requests, kDLInt, 32, 1, ROWS, 0, 0, s->row_requests);
     put(&o->block_table, kDLInt, 32, 2, REQUESTS, BLOCKS, 0, s->block_table);
     put(&o->indptr, kDLInt, 32, 1, ROWS + 1, 0, 0, NULL);
-    put(&o->indices, kDLInt, 32, 1, ROWS * K, 0, 0, NULL);
+    put(&o->indices, kDLInt, 32, 1, (int64_t)ROWS * K, 0, 0, NULL);
     put(&o->workspace, kDLUInt, 8, 1, workspace, 0, 0, NULL);
     put(&o->q, kDLBfloat, 16, 3, ROWS, HEADS, 576, s->problem.q);
     put(&o->kv, kDLUInt, 8, 2, SLOTS, DSAJIT_RECORD_BYTES, 0, s->problem.kv);

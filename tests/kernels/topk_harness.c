@@ -120,12 +120,17 @@ static int compare_scores(float a, float b)
     return (a < b) - (a > b);
 }
 
-static int compare_positions(const void *left, const void *right, void *logits)
+struct row {
+    const float *logits;
+};
+
+static int compare_positions(const void *left, const void *right, void *row)
 {
+    const float *logits = ((const struct row *)row)->logits;
     int32_t a, b;
     memcpy(&a, left, sizeof a);
     memcpy(&b, right, sizeof b);
-    const int by_score = compare_scores(((const float *)logits)[a], ((const float *)logits)[b]);
+    const int by_score = compare_scores(logits[a], logits[b]);
     return by_score ? by_score : (a > b) - (a < b);
 }
 
@@ -135,8 +140,8 @@ int32_t *topk_sort(const float *logits, int64_t length)
     assert_non_null(positions);
     for (int64_t i = 0; i < length; i++)
         positions[i] = (int32_t)i;
-    qsort_r(positions, (size_t)length, sizeof *positions, compare_positions,
-            (void *)(uintptr_t)logits);
+    struct row row = {logits};
+    qsort_r(positions, (size_t)length, sizeof *positions, compare_positions, &row);
     return positions;
 }
 
@@ -150,13 +155,20 @@ static int compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static void check_scores(const struct topk_problem *p, int64_t row, int64_t start,
                          const int32_t *ids, const float *scores)
 {
     for (int64_t i = 0; i < p->k; i++) {
         const float expected =
             ids[i] < 0 ? -INFINITY : p->logits[row * p->columns + start + ids[i]];
-        if (memcmp(&scores[i], &expected, sizeof expected) != 0)
+        if (bits_of(scores[i]) != bits_of(expected))
             fail_msg("row %lld: score %lld is %g beside id %d, which has %g", (long long)row,
                      (long long)i, scores[i], ids[i], expected);
     }

@@ -19,10 +19,17 @@ enum {
     HELD = 8 * 1024 * 4 + 3
 };
 
-static float *allocate_logits(int64_t count)
+static float *allocate_logits(int64_t rows, int64_t columns)
 {
-    float *logits = malloc((size_t)count * sizeof *logits + 1);
+    float *logits = malloc((size_t)(rows * columns) * sizeof *logits + 1);
     assert_non_null(logits);
+    return logits;
+}
+
+static float *draw_logits(int64_t rows, int64_t columns, uint64_t seed)
+{
+    float *logits = allocate_logits(rows, columns);
+    topk_fill_random(logits, rows * columns, seed);
     return logits;
 }
 
@@ -39,8 +46,7 @@ static void rows_of_every_length_and_every_k(void **state)
     (void)state;
     static const int64_t ks[] = {1, 2, 63, 64, 65, 512, 1024, 2047, 2048};
     enum { ROWS = 9, COLUMNS = 4200 };
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    topk_fill_random(logits, ROWS * COLUMNS, 1);
+    float *logits = draw_logits(ROWS, COLUMNS, 1);
     for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
         const int32_t k = (int32_t)ks[i];
         const int32_t lengths[ROWS] = {0, 1, k - 1, k, k + 1, k + 2, k + 3, 2 * k, COLUMNS};
@@ -55,8 +61,7 @@ static void rows_around_the_sizes_of_the_kernel(void **state)
     static const int32_t lengths[] = {4095,     4096, 4097,     LIST - 1, LIST,    LIST + 1,
                                       HELD - 1, HELD, HELD + 1, HELD + 2, 3 * HELD};
     enum { ROWS = sizeof lengths / sizeof *lengths, COLUMNS = 3 * HELD };
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    topk_fill_random(logits, ROWS * COLUMNS, 2);
+    float *logits = draw_logits(ROWS, COLUMNS, 2);
     check_lengths(logits, COLUMNS, ROWS, lengths, 1);
     check_lengths(logits, COLUMNS, ROWS, lengths, 2048);
     free(logits);
@@ -68,9 +73,9 @@ static void equal_logits(void **state)
     static const float values[] = {0, -0.0f, 1, -3.5f, INFINITY, -INFINITY, NAN, FLT_TRUE_MIN};
     static const int32_t lengths[] = {2049, LIST, LIST + 1, HELD, HELD + 1, 70000};
     enum { ROWS = sizeof lengths / sizeof *lengths, COLUMNS = 70000 };
-    float *logits = allocate_logits(ROWS * COLUMNS);
+    float *logits = allocate_logits(ROWS, COLUMNS);
     for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-        for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+        for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++)
             logits[i] = values[v];
         check_lengths(logits, COLUMNS, ROWS, lengths, v % 2 ? 2048 : 1);
     }
@@ -84,9 +89,8 @@ static void many_ties(void **state)
     static const int32_t lengths[] = {3000, LIST + 1, 20000, HELD + 1, 60000};
     static const int64_t ks[] = {1, 100, 2048};
     enum { ROWS = sizeof lengths / sizeof *lengths, COLUMNS = 60000 };
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    topk_fill_random(logits, ROWS * COLUMNS, 3);
-    for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+    float *logits = draw_logits(ROWS, COLUMNS, 3);
+    for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++)
         logits[i] = roundf(2 * logits[i]) / 2;
     for (size_t i = 0; i < 3; i++)
         check_lengths(logits, COLUMNS, ROWS, lengths, ks[i]);
@@ -100,10 +104,10 @@ static void scores_that_differ_only_in_their_last_bits(void **state)
     static const int32_t lengths[] = {LIST + 1, HELD, HELD + 1, 60000};
     static const float steps[] = {0x1p-23f, 0x1p-16f, 0x1p-12f};
     enum { ROWS = sizeof lengths / sizeof *lengths, COLUMNS = 60000 };
-    float *logits = allocate_logits(ROWS * COLUMNS);
+    float *logits = allocate_logits(ROWS, COLUMNS);
     for (size_t s = 0; s < 3; s++) {
-        topk_fill_random(logits, ROWS * COLUMNS, 4 + s);
-        for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+        topk_fill_random(logits, (int64_t)ROWS * COLUMNS, 4 + s);
+        for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++)
             logits[i] = -5 - steps[s] * floorf(100 * fabsf(logits[i]));
         check_lengths(logits, COLUMNS, ROWS, lengths, 2048);
     }
@@ -121,9 +125,9 @@ static void numbers_of_every_kind(void **state)
     enum { SPECIAL = sizeof special / sizeof *special, ROWS = 3, COLUMNS = 9000 };
     static const int32_t lengths[ROWS] = {3000, LIST, COLUMNS};
     static const int64_t ks[] = {1, 700, 2000, 2048};
-    float *logits = allocate_logits(ROWS * COLUMNS);
+    float *logits = allocate_logits(ROWS, COLUMNS);
     uint32_t random = 12345;
-    for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+    for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++) {
         random = random * 1664525 + 1013904223;
         if (random >> 30)
             memcpy(&logits[i], &random, sizeof random);
@@ -140,8 +144,8 @@ static void zeros_of_both_signs_are_equal(void **state)
     (void)state;
     static const int32_t lengths[] = {3000, HELD, HELD + 1};
     enum { ROWS = sizeof lengths / sizeof *lengths, COLUMNS = HELD + 1 };
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+    float *logits = allocate_logits(ROWS, COLUMNS);
+    for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++)
         logits[i] = i % 50 == 0 ? 1 : (i % 3 ? -0.0f : 0);
     check_lengths(logits, COLUMNS, ROWS, lengths, 1500);
     free(logits);
@@ -153,7 +157,7 @@ static void minus_infinity_and_then_nan_come_last(void **state)
     (void)state;
     enum { COLUMNS = 5000, ROWS = 2 };
     static const int32_t lengths[ROWS] = {COLUMNS, COLUMNS};
-    float *logits = allocate_logits(ROWS * COLUMNS);
+    float *logits = allocate_logits(ROWS, COLUMNS);
     for (int64_t i = 0; i < COLUMNS; i++) {
         logits[i] = i % 100 ? NAN : -FLT_MAX;
         logits[COLUMNS + i] = i % 3 ? -INFINITY : (i % 9 ? NAN : -1);
@@ -171,9 +175,8 @@ static void only_the_window_is_looked_at(void **state)
     enum { ROWS = 9, COLUMNS = 9000 };
     static const int32_t starts[ROWS] = {0, 1, 5, 6000, 4000, -7, 8999, 9000, 100};
     static const int32_t ends[ROWS] = {9000, 8999, 2500, 9100, 4003, 2, 9000, 9050, 99};
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    topk_fill_random(logits, ROWS * COLUMNS, 7);
-    for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+    float *logits = draw_logits(ROWS, COLUMNS, 7);
+    for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++) {
         const int64_t row = i / COLUMNS, column = i % COLUMNS;
         const bool inside = column >= starts[row] && column < ends[row];
         logits[i] = inside ? -1 - fabsf(logits[i]) : INFINITY;
@@ -199,8 +202,7 @@ static void bounds_at_the_ends_of_the_integers(void **state)
     enum { ROWS = 4, COLUMNS = 100 };
     static const int32_t starts[ROWS] = {INT32_MIN, 0, INT32_MAX, INT32_MIN};
     static const int32_t ends[ROWS] = {INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN};
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    topk_fill_random(logits, ROWS * COLUMNS, 8);
+    float *logits = draw_logits(ROWS, COLUMNS, 8);
     topk_assert_right(&(struct topk_problem){.rows = ROWS,
                                              .columns = COLUMNS,
                                              .k = 10,
@@ -217,8 +219,7 @@ static void rows_that_end_with_their_request(void **state)
     enum { REQUESTS = 4, ROWS = 12, COLUMNS = 400 };
     static const int32_t lens[REQUESTS] = {400, 0, 2, 399};
     static const int32_t by_row[ROWS] = {1, 400, 0, 17, 18, 19, 20, -1, 500, 100, 33, 34};
-    float *logits = allocate_logits(ROWS * COLUMNS);
-    topk_fill_random(logits, ROWS * COLUMNS, 9);
+    float *logits = draw_logits(ROWS, COLUMNS, 9);
     struct topk_problem problem = {.rows = ROWS,
                                    .columns = COLUMNS,
                                    .k = 32,
@@ -237,8 +238,7 @@ static void a_row_of_a_million(void **state)
     (void)state;
     enum { COLUMNS = 1 << 20 };
     static const int32_t length = COLUMNS;
-    float *logits = allocate_logits(COLUMNS);
-    topk_fill_random(logits, COLUMNS, 10);
+    float *logits = draw_logits(1, COLUMNS, 10);
     check_lengths(logits, COLUMNS, 1, &length, 2048);
     free(logits);
 }
