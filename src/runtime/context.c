@@ -53,20 +53,23 @@ static dsajit_status open_parts(const dsajit_options *given, dsajit_context *con
                                      &context->templates, error);
     if (status)
         return status;
+    const struct cache_options cache = {options.cache_directory, options.prebuilt, context->log};
+    status = cache_open(&cache, &context->cache, error);
+    if (status)
+        return status;
+    /* The emulator keeps its files in the same layers. A directory that can't be used was told of
+       once, and is none to it. */
+    const char *directory = cache_directory(context->cache);
     const struct hip_options hip = {
         .kind = options.device,
         .library = options.hip_library,
         .rocm_path = options.rocm_path,
         .log = context->log,
-        .cache_directory = options.cache_directory,
-        .prebuilt = options.prebuilt,
+        .cache_directory = directory ? directory : "",
+        .prebuilt = cache_prebuilt(context->cache),
         .compiler = options.compiler,
     };
     status = hip_open(&hip, &context->hip, error);
-    if (status)
-        return status;
-    const struct cache_options cache = {options.cache_directory, options.prebuilt, context->log};
-    status = cache_open(&cache, &context->cache, error);
     if (status)
         return status;
     const struct compiler_options compiler = {options.compiler, options.rocm_path,
