@@ -171,7 +171,8 @@ static bool is_stale(const struct pruning *pruning, const char *path)
 static void remove_entries(struct pruning *pruning)
 {
     const struct prune_request *request = pruning->request;
-    qsort(pruning->candidates, pruning->count, sizeof *pruning->candidates, compare_candidates);
+    if (pruning->count)
+        qsort(pruning->candidates, pruning->count, sizeof *pruning->candidates, compare_candidates);
     for (size_t i = 0; i < pruning->count; i++) {
         struct candidate *candidate = &pruning->candidates[i];
         bool unused = request->unused_seconds >= 0 &&

@@ -50,6 +50,32 @@ static void the_environment_chooses_in_the_documented_order(void **state)
     unsetenv("DSAJIT_CACHE_DIR");
 }
 
+/* R50: a user without a home gets a directory of his own, which nobody else's name leads to. */
+static void the_last_resort_is_named_for_its_user(void **state)
+{
+    (void)state;
+    enum { NOBODY_IN_PARTICULAR = 54321 };
+    char expected[64];
+    if (geteuid() != 0)
+        skip();
+    snprintf(expected, sizeof expected, "/tmp/dsajit-%d", NOBODY_IN_PARTICULAR);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char path[PATH_SIZE];
+        struct log_lines lines;
+        unsetenv("HOME");
+        unsetenv("XDG_CACHE_HOME");
+        if (setuid(NOBODY_IN_PARTICULAR))
+            _exit(2);
+        chosen(path, &lines);
+        _exit(strcmp(path, expected) != 0 || lines.warnings || rmdir(expected));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_relative_directory_stays_where_it_was(void **state)
 {
     (void)state;
@@ -250,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_chooses_in_the_documented_order),
+        cmocka_unit_test(the_last_resort_is_named_for_its_user),
         cmocka_unit_test(a_relative_directory_stays_where_it_was),
         cmocka_unit_test(prebuilt_layers_come_from_the_environment),
         cmocka_unit_test(a_directory_that_others_may_write_is_refused),
