@@ -1,4 +1,5 @@
 /* dsajit run sparse-mla --case: a wrong folder is one clear error, a right one runs. */
+#include "case_copy.h"
 #include "process.h"
 
 #include <fcntl.h>
@@ -18,80 +19,23 @@ static const char *const files[] = {"case.json",         "q.bf16.bin",   "kv.u8.
                                     "kv_indices.i32.bin"};
 enum { FILE_COUNT = sizeof files / sizeof *files };
 
-static void path_of(char path[4096], const char *name)
-{
-    snprintf(path, 4096, "%s/case/%s", getenv("DSAJIT_TEST_STATE"), name);
-}
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-    char path[4096];
-    path_of(path, name);
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, size, file), size);
-    fclose(file);
-}
-
-static void copy_file(const char *name)
-{
-    static char data[1 << 20];
-    char from[4096];
-    snprintf(from, sizeof from, "%s/tests/vectors/mla_h1_k64/%s", getenv("DSAJIT_TEST_SOURCE"),
-             name);
-    FILE *file = fopen(from, "rb");
-    assert_non_null(file);
-    const size_t size = fread(data, 1, sizeof data, file);
-    assert_true(feof(file));
-    fclose(file);
-    write_file(name, data, size);
-}
-
 /* A fresh copy of FlashMLA's smallest case. */
 static int copy_case(void **state)
 {
     (void)state;
-    char path[4096];
-    path_of(path, "");
-    mkdir(path, 0700);
-    path_of(path, "kv_indices.i64.bin");
-    unlink(path);
-    for (int i = 0; i < FILE_COUNT; i++) {
-        path_of(path, files[i]);
-        remove(path);
-        copy_file(files[i]);
-    }
+    case_copy = (struct case_copy){"run sparse-mla", "mla_h1_k64"};
+    case_copy_make();
     return 0;
-}
-
-static void expect_error(const char *word, const char *other_word)
-{
-    struct process process;
-    process_run(&process, NULL, "run sparse-mla --device emulator --case %s", state_path("case"));
-    if (process.exit_code != 1)
-        fail_msg("exit code %d: %s%s", process.exit_code, process.out, process.err);
-    assert_string_equal(process.out, "");
-    assert_int_equal(count_of(process.err, "\n"), 1);
-    assert_contains(process.err, word);
-    assert_contains(process.err, other_word);
-    process_free(&process);
-}
-
-static void remove_file(const char *name)
-{
-    char path[4096];
-    path_of(path, name);
-    assert_int_equal(unlink(path), 0);
 }
 
 static void a_missing_file_is_named(void **state)
 {
     for (int i = 0; i < FILE_COUNT; i++) {
         copy_case(state);
-        remove_file(files[i]);
+        case_copy_remove(files[i]);
         if (strncmp(files[i], "out", 3) == 0 || strncmp(files[i], "lse", 3) == 0)
             continue; /* another implementation's results may be absent */
-        expect_error(files[i], "No such file");
+        case_copy_expect_error(files[i], "No such file");
     }
 }
 
@@ -113,13 +57,13 @@ static void a_file_of_another_length_is_named_with_both_sizes(void **state)
             char path[4096], had[32], wanted[32];
             struct stat about;
             copy_case(state);
-            path_of(path, files[i]);
+            case_copy_path(path, files[i]);
             assert_int_equal(stat(path, &about), 0);
             assert_int_equal(truncate(path, about.st_size + change), 0);
             snprintf(had, sizeof had, "has %lld bytes", (long long)about.st_size + change);
             snprintf(wanted, sizeof wanted, " %lld by", (long long)about.st_size);
-            expect_error(files[i], had);
-            expect_error(files[i], wanted);
+            case_copy_expect_error(files[i], had);
+            case_copy_expect_error(files[i], wanted);
         }
     }
 }
@@ -128,13 +72,13 @@ static void what_is_no_regular_file_is_refused(void **state)
 {
     (void)state;
     char path[4096];
-    path_of(path, "q.bf16.bin");
+    case_copy_path(path, "q.bf16.bin");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_error("q.bf16.bin", "not a regular file");
+    case_copy_expect_error("q.bf16.bin", "not a regular file");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
-    expect_error("q.bf16.bin", "not a regular file");
+    case_copy_expect_error("q.bf16.bin", "not a regular file");
 }
 
 static void a_wrong_description_is_refused(void **state)
@@ -174,35 +118,29 @@ static void a_wrong_description_is_refused(void **state)
          "q.bf16.bin", "162129586509840384"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        write_file("case.json", wrong[i].text, strlen(wrong[i].text));
-        expect_error(wrong[i].word, wrong[i].other_word);
+        case_copy_write("case.json", wrong[i].text, strlen(wrong[i].text));
+        case_copy_expect_error(wrong[i].word, wrong[i].other_word);
     }
 }
 
-/* Puts a number in the place of one of kv_indptr's 6 or kv_indices' 320 entries. */
 static void set_entry(const char *name, int entry, int32_t value)
 {
-    char path[4096];
-    path_of(path, name);
-    int file = open(path, O_WRONLY | O_CLOEXEC);
-    assert_true(file >= 0);
-    assert_int_equal(pwrite(file, &value, sizeof value, entry * (off_t)sizeof value), sizeof value);
-    close(file);
+    case_copy_set(name, entry, &value, sizeof value);
 }
 
 static void inconsistent_indices_are_refused(void **state)
 {
     set_entry("kv_indptr.i32.bin", 2, 1000);
-    expect_error("kv_indptr", "entry 2 is 1000");
+    case_copy_expect_error("kv_indptr", "entry 2 is 1000");
     copy_case(state);
     set_entry("kv_indptr.i32.bin", 3, 1);
-    expect_error("kv_indptr", "entry 3 is 1;");
+    case_copy_expect_error("kv_indptr", "entry 3 is 1;");
     copy_case(state);
     set_entry("kv_indptr.i32.bin", 0, -1);
-    expect_error("kv_indptr", "entry 0 is -1");
+    case_copy_expect_error("kv_indptr", "entry 0 is -1");
     copy_case(state);
     set_entry("kv_indices.i32.bin", 319, 128);
-    expect_error("kv_indices", "entry 319 is 128");
+    case_copy_expect_error("kv_indices", "entry 319 is 128");
 }
 
 static void masked_entries_need_has_invalid(void **state)
@@ -211,9 +149,9 @@ static void masked_entries_need_has_invalid(void **state)
     static const char description[] =
         "{\"kernel\": \"sparse_mla\", \"T\": 5, \"H\": 1, \"N\": 128, \"nnz\": 320, "
         "\"softmax_scale\": 0.04, \"has_invalid\": false}";
-    write_file("case.json", description, strlen(description));
+    case_copy_write("case.json", description, strlen(description));
     set_entry("kv_indices.i32.bin", 7, -1);
-    expect_error("kv_indices", "has_invalid");
+    case_copy_expect_error("kv_indices", "has_invalid");
 }
 
 static void a_right_case_runs_and_is_compared_with_its_results(void **state)
@@ -237,19 +175,6 @@ static void a_right_case_runs_and_is_compared_with_its_results(void **state)
     process_free(&process);
 }
 
-static char *read_result(const char *folder, const char *name, size_t size)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s/%s", getenv("DSAJIT_TEST_STATE"), folder, name);
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *data = malloc(size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, size + 1, file), size);
-    fclose(file);
-    return data;
-}
-
 /* What --out writes can stand in a case: the distance from it is 0 then. */
 static void written_results_have_the_layout_of_a_case(void **state)
 {
@@ -263,10 +188,10 @@ static void written_results_have_the_layout_of_a_case(void **state)
         fail_msg("%s%s", process.out, process.err);
     process_free(&process);
     enum { OUT_SIZE = 5 * 512 * 2, LSE_SIZE = 5 * 4 };
-    char *out = read_result("results", "out.bf16.bin", OUT_SIZE);
-    char *lse = read_result("results", "lse.f32.bin", LSE_SIZE);
-    write_file("out.bf16.bin", out, OUT_SIZE);
-    write_file("lse.f32.bin", lse, LSE_SIZE);
+    char *out = case_copy_read("results", "out.bf16.bin", OUT_SIZE);
+    char *lse = case_copy_read("results", "lse.f32.bin", LSE_SIZE);
+    case_copy_write("out.bf16.bin", out, OUT_SIZE);
+    case_copy_write("lse.f32.bin", lse, LSE_SIZE);
     free(out);
     free(lse);
     process_run(&process, NULL, "run sparse-mla --json --device emulator --case %s",
@@ -287,15 +212,15 @@ static void index_files_may_hold_64_bits(void **state)
 {
     (void)state;
     int64_t wide[320];
-    char *narrow = read_result("case", "kv_indices.i32.bin", sizeof(int32_t) * 320);
+    char *narrow = case_copy_read("case", "kv_indices.i32.bin", sizeof(int32_t) * 320);
     for (size_t i = 0; i < 320; i++) {
         int32_t value;
         memcpy(&value, narrow + sizeof value * i, sizeof value);
         wide[i] = value;
     }
     free(narrow);
-    remove_file("kv_indices.i32.bin");
-    write_file("kv_indices.i64.bin", wide, sizeof wide);
+    case_copy_remove("kv_indices.i32.bin");
+    case_copy_write("kv_indices.i64.bin", wide, sizeof wide);
     struct process process;
     process_run(&process, NULL, "run sparse-mla --json --device emulator --index i64 --case %s",
                 state_path("case"));
