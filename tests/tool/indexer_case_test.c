@@ -174,7 +174,7 @@ static void a_wrong_description_is_refused(void **state)
         {"\"max_context\": 129", "\"max_context\": 16777217", "max_context", "from 1 to"},
         {"\"max_context\": 129", "\"max_context\": 130", "logits.f64.bin", "6240"},
         {"\"topk\": 128", "\"topk\": -1", "topk", "from 1"},
-        {"{", "", "case.json", "line 1"},
+        {"{", "", "case.json", "line 2"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         replace_member(wrong[i].member, wrong[i].replacement);
