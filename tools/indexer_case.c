@@ -77,7 +77,7 @@ static dsajit_status read_tensors(const char *directory, struct indexer_case *c,
     const size_t cache = (size_t)(c->pages * c->page_stride);
     const size_t parameters = DSAJIT_INDEX_HEAD_DIM * sizeof(float);
     const bool fp8 = c->format == DSAJIT_INDEXER_FP8;
-    void *data[17] = {0};
+    void *data[18] = {0};
     const struct raw_file files[] = {
         {"index_q.bf16.bin", queries * vector, &data[0], false},
         {"index_v.bf16.bin", queries * sizeof(uint16_t), &data[1], false},
@@ -88,6 +88,7 @@ static dsajit_status read_tensors(const char *directory, struct indexer_case *c,
         {"slot_mapping.i64.bin", keys * sizeof(int64_t), &data[6], false},
         {"cache_before.u8.bin", cache, &data[7], false},
         {"block_table.i32.bin", table, &data[8], false},
+        {"context_lens.i32.bin", (size_t)c->requests * sizeof(int32_t), &data[17], false},
         {"row_request.i32.bin", rows * sizeof(int32_t), &data[9], false},
         {"row_len.i32.bin", rows * sizeof(int32_t), &data[10], false},
         {"q_bytes.u8.bin", queries * (size_t)indexer_case_row_bytes(c), &data[11], false},
@@ -115,6 +116,7 @@ static dsajit_status read_tensors(const char *directory, struct indexer_case *c,
     c->topk_ids = data[14];
     c->weights = data[15];
     c->q_scales = data[16];
+    c->context_lens = data[17];
     return status;
 }
 
@@ -160,6 +162,9 @@ static dsajit_status check_values(const char *directory, const struct indexer_ca
 {
     const int64_t slots = c->pages * c->page_tokens;
     dsajit_status status = DSAJIT_OK;
+    for (int64_t i = 0; !status && i < c->requests; i++)
+        status = check_entry(directory, "context_lens.i32.bin", i, c->context_lens[i], 0,
+                             c->max_context, error);
     for (int64_t i = 0; !status && i < c->keys; i++)
         status = check_entry(directory, "slot_mapping.i64.bin", i, c->slot_mapping[i], INT64_MIN,
                              slots - 1, error);
@@ -187,7 +192,7 @@ void indexer_case_free(struct indexer_case *c)
         c->index_q,   c->index_v,      c->index_k_raw,  c->index_k,     c->norm_weight,
         c->norm_bias, c->slot_mapping, c->cache_before, c->block_table, c->row_request,
         c->row_len,   c->q_bytes,      c->q_scales,     c->weights,     c->cache,
-        c->logits,    c->topk_ids,
+        c->logits,    c->topk_ids,     c->context_lens,
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         free(tensors[i]);

@@ -24,6 +24,7 @@ struct indexer_case {
     int64_t *slot_mapping; /* [keys] */
     uint8_t *cache_before; /* [pages][page_stride] */
     int32_t *block_table;  /* [requests][blocks] */
+    int32_t *context_lens; /* [requests]: keys that it has */
     int32_t *row_request;  /* [rows] */
     int32_t *row_len;      /* [rows]: keys of its request that a row sees */
 

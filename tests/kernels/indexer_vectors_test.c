@@ -22,7 +22,7 @@ static void assert_bytes_equal(const char *what, const void *actual, const void 
             fail_msg("%s: byte %zu is 0x%02x, not 0x%02x", what, i, a[i], e[i]);
 }
 
-static void check_queries(const struct index_case *c)
+static void check_queries(const struct indexer_case *c)
 {
     const dsajit_indexer_format format = (dsajit_indexer_format)c->format;
     const size_t rows = (size_t)(c->rows * c->heads);
@@ -41,7 +41,7 @@ static void check_queries(const struct index_case *c)
     query_result_free(&result);
 }
 
-static uint8_t *insert(const struct index_case *c, dsajit_key_norm norm, const uint16_t *index_k)
+static uint8_t *insert(const struct indexer_case *c, dsajit_key_norm norm, const uint16_t *index_k)
 {
     const size_t size = (size_t)(c->pages * c->page_stride);
     uint8_t *cache = malloc(size);
@@ -64,7 +64,7 @@ static uint8_t *insert(const struct index_case *c, dsajit_key_norm norm, const u
     return cache;
 }
 
-static void check_insertion(const struct index_case *c)
+static void check_insertion(const struct indexer_case *c)
 {
     uint8_t *cache = insert(c, DSAJIT_KEY_NORM_NONE, c->index_k);
     assert_bytes_equal("cache", cache, c->cache, (size_t)(c->pages * c->page_stride));
@@ -102,7 +102,7 @@ static int check_normalised_key(dsajit_indexer_format format, const struct index
     return different;
 }
 
-static void check_norm(const struct index_case *c)
+static void check_norm(const struct indexer_case *c)
 {
     const dsajit_indexer_format format = (dsajit_indexer_format)c->format;
     const int64_t zeroed = c->keys - 1 < 5 ? c->keys - 1 : 5; /* after the norm */
@@ -124,12 +124,12 @@ static void check_norm(const struct index_case *c)
 
 static void check_case(const char *name)
 {
-    struct index_case index_case;
+    struct indexer_case index_case;
     index_case_read(name, &index_case);
     check_queries(&index_case);
     check_insertion(&index_case);
     check_norm(&index_case);
-    index_case_free(&index_case);
+    indexer_case_free(&index_case);
 }
 
 static void fp8_decode(void **state)

@@ -1,9 +1,7 @@
 /* The cases of numpy: logits over the case's cache pages and over its keys gathered. */
-#include "case_json.h"
 #include "index_case.h"
 #include "index_reference.h"
 #include "operand.h"
-#include "raw_file.h"
 
 #include <dsajit/indexer_score.h>
 
@@ -16,55 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-/* What the scorer takes beside the quantisers' part of a case, and what it must give. */
-struct score_case {
-    struct index_case index;
-    int64_t requests, columns, entries; /* of the block table, for a request */
-    int32_t *block_table, *context_lens, *row_len, *row_request;
-    double *logits; /* [rows][columns] */
-};
-
-static void read_case(const char *name, struct score_case *c)
-{
-    char directory[4096];
-    struct case_json json;
-    dsajit_error error = {0};
-    const struct case_size sizes[] = {{"requests", 1, 4096, &c->requests},
-                                      {"max_context", 1, 4096, &c->columns}};
-    snprintf(directory, sizeof directory, "%s/tests/vectors/%s", getenv("DSAJIT_TEST_SOURCE"),
-             name);
-    index_case_read(name, &c->index);
-    assert_ok(case_json_open(directory, "indexer", &json, &error), &error);
-    assert_ok(case_json_sizes(&json, sizes, sizeof sizes / sizeof *sizes, &error), &error);
-    case_json_close(&json);
-    c->entries = (c->columns + c->index.page_tokens - 1) / c->index.page_tokens;
-    const size_t requests = (size_t)c->requests, rows = (size_t)c->index.rows;
-    void *data[5];
-    const struct raw_file files[] = {
-        {"block_table.i32.bin", requests * (size_t)c->entries * 4, &data[0], false},
-        {"context_lens.i32.bin", requests * 4, &data[1], false},
-        {"row_len.i32.bin", rows * 4, &data[2], false},
-        {"row_request.i32.bin", rows * 4, &data[3], false},
-        {"logits.f64.bin", rows * (size_t)c->columns * 8, &data[4], false},
-    };
-    assert_ok(raw_files_read(directory, files, sizeof files / sizeof *files, &error), &error);
-    c->block_table = data[0];
-    c->context_lens = data[1];
-    c->row_len = data[2];
-    c->row_request = data[3];
-    c->logits = data[4];
-}
-
-static void free_case(struct score_case *c)
-{
-    index_case_free(&c->index);
-    free(c->block_table);
-    free(c->context_lens);
-    free(c->row_len);
-    free(c->row_request);
-    free(c->logits);
-}
 
 struct score_operands {
     struct operand q, q_scales, weights, logits, cache, block_table, keys, key_scales;
@@ -80,13 +29,12 @@ static void free_operands(struct score_operands *o)
         operand_free(all[i]);
 }
 
-static void prepare_rows(const struct score_case *c, struct score_operands *o, int64_t columns,
+static void prepare_rows(const struct indexer_case *c, struct score_operands *o, int64_t columns,
                          dsajit_indexer_score_arguments *arguments)
 {
-    const struct index_case *index = &c->index;
-    const dsajit_indexer_format format = (dsajit_indexer_format)index->format;
+    const dsajit_indexer_format format = (dsajit_indexer_format)c->format;
     const bool fp8 = format == DSAJIT_INDEXER_FP8;
-    const int64_t rows = index->rows, heads = index->heads;
+    const int64_t rows = c->rows, heads = c->heads;
     *o = (struct score_operands){0};
     *arguments = (dsajit_indexer_score_arguments){
         .struct_size = sizeof *arguments,
@@ -99,27 +47,25 @@ static void prepare_rows(const struct score_case *c, struct score_operands *o, i
         .clean_logits = true,
     };
     operand_create_plain(&o->q, kDLUInt, 8, 3, (int64_t[]){rows, heads, index_row_bytes(format)},
-                         index->q_bytes);
+                         c->q_bytes);
     if (!fp8)
         operand_create_plain(&o->q_scales, kDLUInt, 8, 3,
-                             (int64_t[]){rows, heads, INDEX_SCALE_BYTES}, index->q_scales);
+                             (int64_t[]){rows, heads, INDEX_SCALE_BYTES}, c->q_scales);
     operand_create_plain(&o->weights, fp8 ? kDLFloat : kDLBfloat, fp8 ? 32 : 16, 2,
-                         (int64_t[]){rows, heads},
-                         fp8 ? (const void *)index->weights : index->index_v);
+                         (int64_t[]){rows, heads}, fp8 ? (const void *)c->weights : c->index_v);
     operand_create_plain(&o->logits, kDLFloat, 32, 2, (int64_t[]){rows, columns}, NULL);
 }
 
-static void prepare_pages(const struct score_case *c, struct score_operands *o,
+static void prepare_pages(const struct indexer_case *c, struct score_operands *o,
                           dsajit_indexer_score_arguments *arguments)
 {
-    const struct index_case *index = &c->index;
-    const int64_t token_bytes = index_token_bytes((dsajit_indexer_format)index->format);
-    operand_create_plain(&o->cache, kDLUInt, 8, 1, (int64_t[]){index->pages * index->page_stride},
-                         index->cache);
+    const int64_t token_bytes = index_token_bytes((dsajit_indexer_format)c->format);
+    operand_create_plain(&o->cache, kDLUInt, 8, 1, (int64_t[]){c->pages * c->page_stride},
+                         c->cache);
     tensor_set(&o->cache.tensor, o->cache.memory, kDLUInt, 8, 3,
-               (int64_t[]){index->pages, index->page_tokens, token_bytes});
-    o->cache.tensor.strides[0] = index->page_stride;
-    operand_create_plain(&o->block_table, kDLInt, 32, 2, (int64_t[]){c->requests, c->entries},
+               (int64_t[]){c->pages, c->page_tokens, token_bytes});
+    o->cache.tensor.strides[0] = c->page_stride;
+    operand_create_plain(&o->block_table, kDLInt, 32, 2, (int64_t[]){c->requests, c->blocks},
                          c->block_table);
     arguments->cache = &o->cache.tensor.view;
     arguments->block_table = &o->block_table.tensor.view;
@@ -133,7 +79,7 @@ static void create_integers(struct operand *operand, int64_t count, const int32_
 }
 
 /* Runs it; row i's logits are compared from column first_columns[i] on, which all else is -inf. */
-static void run_and_compare(const struct score_case *c, struct score_operands *o, int64_t columns,
+static void run_and_compare(const struct indexer_case *c, struct score_operands *o, int64_t columns,
                             const int32_t *first_columns,
                             const dsajit_indexer_score_arguments *arguments)
 {
@@ -142,11 +88,12 @@ static void run_and_compare(const struct score_case *c, struct score_operands *o
     operand_wait();
     float *logits = operand_take(&o->logits);
     double products = 0, squares = 0;
-    for (int64_t row = 0; row < c->index.rows; row++) {
+    for (int64_t row = 0; row < c->rows; row++) {
         for (int64_t n = 0; n < columns; n++) {
             const int64_t token = n - first_columns[row];
-            const double expected =
-                token >= 0 && token < c->columns ? c->logits[row * c->columns + token] : -INFINITY;
+            const double expected = token >= 0 && token < c->max_context
+                                        ? c->logits[row * c->max_context + token]
+                                        : -INFINITY;
             const double logit = (double)logits[row * columns + n];
             assert_true((logit == -INFINITY) == (expected == -INFINITY));
             if (expected == -INFINITY)
@@ -161,50 +108,49 @@ static void run_and_compare(const struct score_case *c, struct score_operands *o
     free(logits);
 }
 
-static void check_rows_of_requests(const struct score_case *c)
+static void check_rows_of_requests(const struct indexer_case *c)
 {
     struct score_operands o;
     dsajit_indexer_score_arguments arguments;
-    int32_t *zeros = calloc((size_t)c->index.rows, sizeof *zeros);
+    int32_t *zeros = calloc((size_t)c->rows, sizeof *zeros);
     assert_non_null(zeros);
-    prepare_rows(c, &o, c->columns, &arguments);
+    prepare_rows(c, &o, c->max_context, &arguments);
     prepare_pages(c, &o, &arguments);
-    create_integers(&o.ends, c->index.rows, c->row_len, &arguments.ends);
-    create_integers(&o.row_requests, c->index.rows, c->row_request, &arguments.row_requests);
-    run_and_compare(c, &o, c->columns, zeros, &arguments);
+    create_integers(&o.ends, c->rows, c->row_len, &arguments.ends);
+    create_integers(&o.row_requests, c->rows, c->row_request, &arguments.row_requests);
+    run_and_compare(c, &o, c->max_context, zeros, &arguments);
     free_operands(&o);
     free(zeros);
 }
 
-static void check_context_lens(const struct score_case *c)
+static void check_context_lens(const struct indexer_case *c)
 {
     struct score_operands o;
     dsajit_indexer_score_arguments arguments;
-    int32_t *zeros = calloc((size_t)c->index.rows, sizeof *zeros);
+    int32_t *zeros = calloc((size_t)c->rows, sizeof *zeros);
     assert_non_null(zeros);
-    prepare_rows(c, &o, c->columns, &arguments);
+    prepare_rows(c, &o, c->max_context, &arguments);
     prepare_pages(c, &o, &arguments);
     create_integers(&o.context_lens, c->requests, c->context_lens, &arguments.context_lens);
-    run_and_compare(c, &o, c->columns, zeros, &arguments);
+    run_and_compare(c, &o, c->max_context, zeros, &arguments);
     free_operands(&o);
     free(zeros);
 }
 
 /* The requests' keys one after the other; gives where each request's start. */
-static int64_t gather_keys(const struct score_case *c, uint8_t *values, uint8_t *scales,
+static int64_t gather_keys(const struct indexer_case *c, uint8_t *values, uint8_t *scales,
                            int64_t *first_keys)
 {
-    const struct index_case *index = &c->index;
-    const dsajit_indexer_format format = (dsajit_indexer_format)index->format;
+    const dsajit_indexer_format format = (dsajit_indexer_format)c->format;
     const size_t bytes = (size_t)index_row_bytes(format);
     int64_t count = 0;
     for (int64_t r = 0; r < c->requests; r++) {
         first_keys[r] = count;
         for (int64_t n = 0; n < c->context_lens[r]; n++, count++) {
-            const int64_t page = c->block_table[r * c->entries + n / index->page_tokens];
+            const int64_t page = c->block_table[r * c->blocks + n / c->page_tokens];
             struct index_row row;
-            index_page_get(format, index->cache + page * index->page_stride, index->page_tokens,
-                           n % index->page_tokens, &row);
+            index_page_get(format, c->cache + page * c->page_stride, c->page_tokens,
+                           n % c->page_tokens, &row);
             memcpy(values + (size_t)count * bytes, row.values, bytes);
             memcpy(scales + count * INDEX_SCALE_BYTES, row.scales, INDEX_SCALE_BYTES);
         }
@@ -212,10 +158,10 @@ static int64_t gather_keys(const struct score_case *c, uint8_t *values, uint8_t 
     return count;
 }
 
-static void check_gathered(const struct score_case *c)
+static void check_gathered(const struct indexer_case *c)
 {
-    const bool fp8 = c->index.format == DSAJIT_INDEXER_FP8;
-    const int64_t rows = c->index.rows, most = c->requests * c->columns;
+    const bool fp8 = c->format == DSAJIT_INDEXER_FP8;
+    const int64_t rows = c->rows, most = c->requests * c->max_context;
     uint8_t *values = calloc((size_t)most, INDEX_ROW), *scales = calloc((size_t)most, 4);
     int64_t *first_keys = calloc((size_t)c->requests, sizeof *first_keys);
     int32_t *starts = calloc((size_t)rows, 4), *ends = calloc((size_t)rows, 4);
@@ -229,7 +175,7 @@ static void check_gathered(const struct score_case *c)
     dsajit_indexer_score_arguments arguments;
     prepare_rows(c, &o, keys, &arguments);
     operand_create_plain(&o.keys, kDLUInt, 8, 2,
-                         (int64_t[]){keys, index_row_bytes((dsajit_indexer_format)c->index.format)},
+                         (int64_t[]){keys, index_row_bytes((dsajit_indexer_format)c->format)},
                          values);
     operand_create_plain(&o.key_scales, fp8 ? kDLFloat : kDLUInt, fp8 ? 32 : 8, fp8 ? 1 : 2,
                          (int64_t[]){keys, INDEX_SCALE_BYTES}, scales);
@@ -248,13 +194,13 @@ static void check_gathered(const struct score_case *c)
 
 static void check_case(const char *name, bool equal_rows)
 {
-    struct score_case c;
-    read_case(name, &c);
+    struct indexer_case c;
+    index_case_read(name, &c);
     check_rows_of_requests(&c);
     check_gathered(&c);
     if (equal_rows) /* of requests, and the last of them sees all tokens */
         check_context_lens(&c);
-    free_case(&c);
+    indexer_case_free(&c);
 }
 
 static void fp8_decode(void **state)

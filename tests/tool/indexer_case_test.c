@@ -109,11 +109,11 @@ static void what_the_row_does_not_have_is_outside(void **state)
 /* ---- Wrong folders ---- */
 
 static const char *const files[] = {
-    "case.json",        "index_q.bf16.bin",    "index_v.bf16.bin",    "index_k_raw.bf16.bin",
-    "index_k.bf16.bin", "norm_weight.f32.bin", "norm_bias.f32.bin",   "slot_mapping.i64.bin",
-    "topk.i32.bin",     "cache_before.u8.bin", "block_table.i32.bin", "row_request.i32.bin",
-    "row_len.i32.bin",  "q_bytes.u8.bin",      "weights.f32.bin",     "cache.u8.bin",
-    "logits.f64.bin",
+    "case.json",        "index_q.bf16.bin",     "index_v.bf16.bin",    "index_k_raw.bf16.bin",
+    "index_k.bf16.bin", "norm_weight.f32.bin",  "norm_bias.f32.bin",   "slot_mapping.i64.bin",
+    "topk.i32.bin",     "cache_before.u8.bin",  "block_table.i32.bin", "row_request.i32.bin",
+    "row_len.i32.bin",  "q_bytes.u8.bin",       "weights.f32.bin",     "cache.u8.bin",
+    "logits.f64.bin",   "context_lens.i32.bin",
 };
 
 static void a_missing_file_is_named(void **state)
@@ -200,6 +200,7 @@ static void entries_out_of_range_are_named(void **state)
         {"row_request.i32.bin", 0, -1, "entry 0 is -1; from 0 to 1"},
         {"row_len.i32.bin", 1, 130, "entry 1 is 130; from 0 to 129"},
         {"row_len.i32.bin", 2, -1, "entry 2 is -1; from 0 to 129"},
+        {"context_lens.i32.bin", 1, 130, "entry 1 is 130; from 0 to 129"},
         {"block_table.i32.bin", 1, 9, "entry 1 is 9; from 0 to 8"},
         {"block_table.i32.bin", 0, -1, "entry 0 is -1; from 0 to 8"},
         {"topk.i32.bin", 2, 126, "entry 2 is 126; from -1 to 125"},
