@@ -175,6 +175,9 @@ enum opcode_flags {
     /* 16-bit result: the other half of the register stays (v_mad_f16, v_fma_f16, v_div_fixup_f16,
        v_mad_i16, v_mad_u16). Without the flag an operation hands wave_result a zero upper half. */
     OPCODE_KEEPS_HALF = 1 << 6,
+    /* The upper dwords of 64-bit sources matter to that of the result only. LLVM leaves them
+       unwritten where it wants the lower one. */
+    OPCODE_UPPER_TO_UPPER = 1 << 7,
     OPCODE_VARIANT_SHIFT = 16 /* the upper half is the table's own: which of a family this row is */
 };
 

@@ -211,6 +211,18 @@ static bool reads_part(const struct instruction *instruction, unsigned operand, 
            (instruction->op_sel_hi >> source & 1) == part;
 }
 
+static bool is_initialised(const struct wave *wave, unsigned i)
+{
+    return wave->initialised[i / 64] >> i % 64 & 1;
+}
+
+/* A part that only makes a part of the result as unwritten as it is. */
+static bool passes_on(const struct instruction *instruction, unsigned operand, unsigned part)
+{
+    return instruction->opcode->flags & OPCODE_UPPER_TO_UPPER && part == 1 &&
+           instruction->operands[operand].width == 2;
+}
+
 static bool check_initialised(struct wave *wave, const struct instruction *instruction,
                               unsigned index)
 {
@@ -219,8 +231,8 @@ static bool check_initialised(struct wave *wave, const struct instruction *instr
         return true;
     for (unsigned part = 0; part < operand->width && operand->index + part < VECTOR_COUNT; ++part) {
         unsigned i = operand->index + part;
-        bool initialised = wave->initialised[i / 64] >> i % 64 & 1;
-        if (!initialised && reads_part(instruction, index, part)) {
+        if (!is_initialised(wave, i) && reads_part(instruction, index, part) &&
+            !passes_on(instruction, index, part)) {
             char name[16];
             name_register(false, i, name);
             return wave_fault(wave, instruction, -1, "%s is read before anything wrote it", name);
@@ -229,11 +241,29 @@ static bool check_initialised(struct wave *wave, const struct instruction *instr
     return true;
 }
 
-static void set_initialised(struct wave *wave, const struct operand *operand)
+static bool inherits_unwritten(const struct wave *wave, const struct instruction *instruction,
+                               unsigned part)
 {
-    for (unsigned i = operand->index;
-         i < (unsigned)operand->index + operand->width && i < VECTOR_COUNT; ++i)
-        wave->initialised[i / 64] |= UINT64_C(1) << i % 64;
+    for (unsigned s = instruction->source0; s < instruction->operand_count; ++s) {
+        const struct operand *source = &instruction->operands[s];
+        if (source->kind == OPERAND_VECTOR && passes_on(instruction, s, part) &&
+            !is_initialised(wave, source->index + part))
+            return true;
+    }
+    return false;
+}
+
+static void set_initialised(struct wave *wave, const struct instruction *instruction,
+                            const struct operand *operand)
+{
+    uint64_t written[OPERAND_WIDTH_MAX];
+    for (unsigned part = 0; part < operand->width; ++part)
+        written[part] = !inherits_unwritten(wave, instruction, part);
+    for (unsigned part = 0; part < operand->width && operand->index + part < VECTOR_COUNT; ++part) {
+        unsigned i = operand->index + part;
+        wave->initialised[i / 64] &= ~(UINT64_C(1) << i % 64);
+        wave->initialised[i / 64] |= written[part] << i % 64;
+    }
 }
 
 bool wave_check_operands(struct wave *wave, const struct instruction *instruction)
@@ -254,7 +284,7 @@ bool wave_check_operands(struct wave *wave, const struct instruction *instructio
         for (unsigned i = 0; i < instruction->operand_count; ++i) {
             const struct operand *operand = &instruction->operands[i];
             if (operand->kind == OPERAND_VECTOR && (operand->access & ACCESS_WRITE))
-                set_initialised(wave, operand);
+                set_initialised(wave, instruction, operand);
         }
     }
     return true;

@@ -328,9 +328,9 @@ static const struct opcode rows[] = {
     CARRY_OUT(ROW_CARRY)
     CARRY_THROUGH(ROW_CARRY_IN)
     BINARY64(ROW_SHIFT64)
-    OPCODE_ROW(v_lshl_add_u64, "d:i64 s:i64 s:b32 s:i64", 0)
-    OPCODE_ROW(v_mad_u64_u32, "d:b64 d:b64 s:b32 s:b32 s:b64", 0)
-    OPCODE_ROW(v_mad_i64_i32, "d:i64 d:b64 s:b32 s:b32 s:i64", 0)
+    OPCODE_ROW(v_lshl_add_u64, "d:i64 s:i64 s:b32 s:i64", OPCODE_UPPER_TO_UPPER)
+    OPCODE_ROW(v_mad_u64_u32, "d:b64 d:b64 s:b32 s:b32 s:b64", OPCODE_UPPER_TO_UPPER)
+    OPCODE_ROW(v_mad_i64_i32, "d:i64 d:b64 s:b32 s:b32 s:i64", OPCODE_UPPER_TO_UPPER)
     OPCODE_ROW(v_bitop3_b32, "d:b32 s:b32 s:b32 s:b32", 0)
     OPCODE_ROW(v_bitop3_b16, "d:i16 s:i16 s:i16 s:i16", OPCODE_KEEPS_HALF)
 };

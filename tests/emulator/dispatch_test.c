@@ -279,6 +279,12 @@ static void reads_of_unwritten_registers_can_be_found(void **state)
         /* the upper result takes v0 too, or takes the unwritten v1 */
         {"v_pk_mul_f32 v[2:3], v[0:1], v[0:1] op_sel_hi:[0,0]\n", NULL},
         {"v_pk_mul_f32 v[2:3], v[0:1], v[0:1] op_sel_hi:[0,1]\n", "v1 is read before"},
+        /* the upper half of an addend reaches the upper half of the sum alone */
+        {"v_mad_u64_u32 v[2:3], s[4:5], v0, v0, v[0:1]\nv_mov_b32_e32 v4, v2\n", NULL},
+        {"v_mad_u64_u32 v[2:3], s[4:5], v0, v0, v[0:1]\nv_mov_b32_e32 v4, v3\n",
+         "v3 is read before"},
+        {"v_mad_u64_u32 v[2:3], s[4:5], v0, v0, v[1:2]\n", "v1 is read before"},
+        {"v_lshl_add_u64 v[4:5], v[0:1], 2, v[0:1]\nv_mov_b32_e32 v6, v4\n", NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         struct harness h;
