@@ -13,8 +13,8 @@
 #define BUNDLE_SIGNER    "signer="
 #define BUNDLE_SIGNATURE "\nsignature="
 enum {
-    BUNDLE_SIGNATURE_FILE_SIZE = sizeof BUNDLE_SIGNER - 1 + 2 * PUBLIC_KEY_SIZE +
-                                 sizeof BUNDLE_SIGNATURE - 1 + 2 * SIGNATURE_SIZE + 1
+    BUNDLE_SIGNATURE_FILE_SIZE = sizeof BUNDLE_SIGNER - 1 + PUBLIC_KEY_DIGITS +
+                                 sizeof BUNDLE_SIGNATURE - 1 + SIGNATURE_DIGITS + 1
 };
 
 /* BUCKET/BASE-TOOLCHAIN.dsajit of an entry's key. */

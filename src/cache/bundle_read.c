@@ -162,7 +162,7 @@ static dsajit_status read_members(struct tar_reader *reader, const struct bytes 
         lines > BUNDLE_MEMBERS_MAX + 1)
         return error_set(error, DSAJIT_ERROR_CORRUPT,
                          "the manifest is of another version, too long or no text");
-    bundle->members = calloc(lines, sizeof *bundle->members);
+    bundle->members = calloc(lines + 1, sizeof *bundle->members);
     if (!bundle->members)
         return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a bundle's members");
     dsajit_status status = DSAJIT_OK;

@@ -94,7 +94,7 @@ static void append_signature(struct bytes *archive, const struct secret_key *key
                              const struct bytes *manifest)
 {
     uint8_t signature[SIGNATURE_SIZE];
-    char signer[2 * PUBLIC_KEY_SIZE + 1], hex[2 * SIGNATURE_SIZE + 1];
+    char signer[PUBLIC_KEY_DIGITS + 1], hex[SIGNATURE_DIGITS + 1];
     char text[BUNDLE_SIGNATURE_FILE_SIZE + 1];
     signing_key_sign(key, manifest->data, manifest->size, signature);
     sodium_bin2hex(signer, sizeof signer, key->public_key.bytes, PUBLIC_KEY_SIZE);

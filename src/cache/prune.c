@@ -13,15 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOUR = 3600, DAY = 24 * HOUR };
+enum { HOUR = 3600, WEEK = 7 * 24 * HOUR, MONTH = 30 * 24 * HOUR };
 
 /* How old a file of a kind has to be to be a leftover; absent: never. A temporary file is renamed
    within seconds; a bad file is kept for people to look at; a lock is in use as long as it is
    taken now and then. */
 static const int64_t stale_after[FILE_UNKNOWN + 1] = {
     [FILE_TEMPORARY] = HOUR,
-    [FILE_QUARANTINED] = 7 * DAY,
-    [FILE_LOCK] = 30 * DAY,
+    [FILE_QUARANTINED] = WEEK,
+    [FILE_LOCK] = MONTH,
 };
 
 struct candidate {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,12 +20,10 @@ enum { KEY_SIZE = 32, KEY_DIGITS = 2 * KEY_SIZE, FILE_MAX = 4096 };
 /* 0 or an errno value; nothing is left of a file that couldn't be written. */
 static int write_new(const char *path, mode_t mode, const char *name, const uint8_t key[KEY_SIZE])
 {
-    char line[sizeof secret_name + KEY_DIGITS + 1];
-    size_t size = strlen(name);
-    memcpy(line, name, size);
-    sodium_bin2hex(line + size, KEY_DIGITS + 1, key, KEY_SIZE);
-    size += KEY_DIGITS;
-    line[size++] = '\n';
+    char hex[KEY_DIGITS + 1], line[sizeof secret_name + KEY_DIGITS + 1];
+    sodium_bin2hex(hex, sizeof hex, key, KEY_SIZE);
+    size_t size = (size_t)snprintf(line, sizeof line, "%s%s\n", name, hex);
+    sodium_memzero(hex, sizeof hex);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     int result = fd < 0 ? errno : 0;
     if (!result) {

@@ -9,7 +9,9 @@
 enum {
     PUBLIC_KEY_SIZE = 32,
     SECRET_KEY_SIZE = 64, /* seed and public key, as libsodium wants it */
-    SIGNATURE_SIZE = 64
+    SIGNATURE_SIZE = 64,
+    PUBLIC_KEY_DIGITS = 2 * PUBLIC_KEY_SIZE,
+    SIGNATURE_DIGITS = 2 * SIGNATURE_SIZE
 };
 
 struct public_key {

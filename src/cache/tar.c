@@ -24,9 +24,11 @@ static size_t padded(size_t size)
     return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
+/* With its NUL, which ends the field or is where the next one starts: in the order of the header.
+ */
 static void put(uint8_t *header, size_t at, const char *text)
 {
-    memcpy(header + at, text, strlen(text));
+    memcpy(header + at, text, strlen(text) + 1);
 }
 
 static void make_header(uint8_t header[TAR_BLOCK], const char *name, size_t size)
@@ -52,7 +54,7 @@ static void make_header(uint8_t header[TAR_BLOCK], const char *name, size_t size
     for (size_t i = 0; i < TAR_BLOCK; i++)
         sum += header[i];
     snprintf(digits, sizeof digits, "%06o", sum);
-    memcpy(header + CHECKSUM, digits, 7);
+    put(header, CHECKSUM, digits);
 }
 
 void tar_append(struct bytes *archive, const char *name, const void *data, size_t size)

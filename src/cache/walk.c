@@ -37,12 +37,12 @@ static enum file_kind classify_beside_buckets(const char *name)
         return FILE_TOOLCHAIN;
     if (starts_with(name, FILE_TEMPORARY_PREFIX))
         return FILE_TEMPORARY;
-    return strcmp(name, SWEPT_MARKER) ? FILE_UNKNOWN : FILE_MARKER;
+    return strcmp(name, SWEPT_MARKER) == 0 ? FILE_MARKER : FILE_UNKNOWN;
 }
 
 static int is_visible(const struct dirent *file)
 {
-    return strcmp(file->d_name, ".") && strcmp(file->d_name, "..");
+    return strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0;
 }
 
 static bool is_bucket(const char *name)

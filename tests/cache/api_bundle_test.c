@@ -41,7 +41,7 @@ static void an_exported_cache_is_imported_elsewhere(void **state)
     export.secret_key = secret;
     assert_int_equal(dsajit_cache_export(from.context, file, &export, &report, NULL), DSAJIT_OK);
     assert_int_equal(report.entries, 4);
-    assert_true(report.bytes > 4 * 4096);
+    assert_true(report.bytes > 16384);
     assert_true(report.is_signed);
     assert_int_equal(strlen(report.signer), 64);
 
@@ -82,7 +82,8 @@ static void an_exported_cache_is_imported_elsewhere(void **state)
                      DSAJIT_ERROR_CORRUPT);
     assert_contains(error.message, file);
     assert_int_equal(count_files(to.cache, "*.dsajit"), 0);
-    assert_int_equal(dsajit_cache_import(to.context, "/nonexistent", NULL, NULL, NULL),
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(dsajit_cache_import(to.context, file, NULL, NULL, NULL),
                      DSAJIT_ERROR_NOT_FOUND);
     close_fixture(&from);
     close_fixture(&to);
@@ -136,22 +137,12 @@ static void inspections_go_with_their_kernels(void **state)
     struct cache *cache = open_layers(fixture.cache, NULL, &lines);
     for (int i = 0; i < 2; i++) {
         struct cache_key key = {0};
-        char hex[130] = "";
-        /* The code's digest by another program: the fake helper's code is the source's start. */
-        if (!codes[i]) {
+        char hex[65] = "";
+        if (!codes[i]) { /* the fake helper's code is the source's start */
             dsajit_text source;
-            char path[PATH_SIZE + 16];
-            snprintf(path, sizeof path, "%s/source", toolchain.folder);
             assert_int_equal(dsajit_get_source(fixture.context, variant, &source, NULL), DSAJIT_OK);
-            FILE *file = fopen(path, "we");
-            fwrite(source.data, 1, 4096, file);
-            fclose(file);
+            b2sum(source.data, 4096, hex);
             dsajit_text_free(&source);
-            char line[2 * PATH_SIZE];
-            snprintf(line, sizeof line, "b2sum -l 256 '%s'", path);
-            FILE *sum = popen(line, "re");
-            assert_int_equal(fscanf(sum, "%64s", hex), 1);
-            pclose(sum);
         }
         cache_key_append(&key, "kind", "inspection");
         cache_key_append(&key, "code", codes[i] ? codes[i] : hex);

@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOUR = 3600, DAY = 24 * HOUR };
+#define HOUR INT64_C(3600)
+#define DAY  (24 * HOUR)
 
 static struct cache *open_limited(const char *folder, const char *limit, struct log_lines *lines)
 {
@@ -435,7 +436,7 @@ static void whoever_waited_for_a_removed_lock_takes_the_new_one(void **state)
     pid_t holder = fork();
     assert_true(holder >= 0);
     if (holder == 0) {
-        const struct timespec pause = {0, 300 * 1000000};
+        const struct timespec pause = {0, 300000000};
         int held;
         cache_lock(cache, &key, 1000, &held);
         if (held < 0 || write(channel[1], "x", 1) != 1)

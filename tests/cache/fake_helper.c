@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMPILE_MS = 30, CODE_SIZE_MAX = 4096 };
+enum { COMPILE_US = 30000, COMPILE_NS = 1000 * COMPILE_US, CODE_SIZE_MAX = 4096 };
 
 static bool read_all(void *to, size_t size)
 {
@@ -44,7 +44,7 @@ static void count_compile(const char *program)
 
 static bool compile(const char *program, const struct bytes *request)
 {
-    const struct timespec while_it_works = {0, COMPILE_MS * 1000000};
+    const struct timespec while_it_works = {0, COMPILE_NS};
     struct message_field source;
     struct bytes reply = {0};
     if (!message_find(request, TAG_SOURCE, &source))
@@ -59,7 +59,7 @@ static bool compile(const char *program, const struct bytes *request)
     message_add_text(&reply, TAG_METADATA,
                      "kernel fake vgprs=1 agprs=0 sgprs=1 lds=0 scratch=0 vgpr_spills=0 "
                      "sgpr_spills=0 kernarg=8 kernarg_align=8 workgroup=64\n");
-    message_add_number(&reply, TAG_MICROSECONDS, COMPILE_MS * 1000);
+    message_add_number(&reply, TAG_MICROSECONDS, COMPILE_US);
     return send_message(&reply);
 }
 

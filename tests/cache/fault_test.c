@@ -295,7 +295,7 @@ static bool killed_at(const char *folder, int at)
 static bool all_old(void *user, const struct layer_file *file)
 {
     (void)user;
-    set_age(file->path, 3 * 24 * 3600);
+    set_age(file->path, 259200); /* three days */
     return true;
 }
 
@@ -357,7 +357,8 @@ static int race(const char *folder)
         cache_unlock(lock);
         failures += cache_get(cache, &key, &entry, NULL) != DSAJIT_OK;
         const struct cache_section *found = cache_entry_section(&entry, "code");
-        failures += !found || found->size != strlen(name) || memcmp(found->data, name, found->size);
+        failures +=
+            !found || found->size != strlen(name) || memcmp(found->data, name, found->size) != 0;
         cache_entry_free(&entry);
         cache_key_free(&key);
     }

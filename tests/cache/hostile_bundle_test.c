@@ -32,7 +32,7 @@ static void set_type(uint8_t header[TAR_BLOCK], char type, const char *link)
     unsigned sum = 0;
     header[TYPE] = (uint8_t)type;
     if (link)
-        memcpy(header + LINK, link, strlen(link));
+        memcpy(header + LINK, link, strlen(link) + 1);
     memset(header + CHECKSUM, ' ', 8);
     for (size_t i = 0; i < TAR_BLOCK; i++)
         sum += header[i];

@@ -164,15 +164,15 @@ static void a_vanishing_entry_is_told_once(void **state)
 static void a_cache_is_kept_by_default(void **state)
 {
     (void)state;
-    char home[PATH_SIZE];
+    char home[PATH_SIZE], cache[PATH_SIZE + 16];
     fresh_folder("serving_home", home);
+    snprintf(cache, sizeof cache, "%s/.cache/dsajit", home);
     unsetenv("DSAJIT_CACHE_DIR");
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", home, 1);
     expect(NULL, DSAJIT_ORIGIN_COMPILED, 0);
     expect(NULL, DSAJIT_ORIGIN_CACHE, 0);
-    strcat(home, "/.cache/dsajit");
-    assert_int_equal(count_files(home, "*.dsajit"), 1);
+    assert_int_equal(count_files(cache, "*.dsajit"), 1);
 }
 
 /* R54: where files appear is told, by the process that makes the first of them and by no other. */

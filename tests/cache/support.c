@@ -38,6 +38,23 @@ void fresh_folder(const char *name, char path[PATH_SIZE])
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
+void b2sum(const void *data, size_t size, char hex[65])
+{
+    char folder[PATH_SIZE], path[PATH_SIZE + 16];
+    fresh_folder("b2sum", folder);
+    snprintf(path, sizeof path, "%s/data", folder);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    fclose(file);
+    shell("cd '%s' && b2sum -l 256 data >sum", folder);
+    snprintf(path, sizeof path, "%s/sum", folder);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%64s", hex), 1);
+    fclose(file);
+}
+
 static void count_line(void *user, dsajit_log_level level, const char *message)
 {
     struct log_lines *lines = user;

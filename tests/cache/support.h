@@ -18,6 +18,9 @@ void fresh_folder(const char *name, char path[PATH_SIZE]);
 /* Runs a shell command, which has to succeed. */
 void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Writes BLAKE2b-256 of a text, as another program computes it, in hexadecimal. */
+void b2sum(const void *data, size_t size, char hex[65]);
+
 /* Lines that a cache logged. */
 struct log_lines {
     int warnings, information;

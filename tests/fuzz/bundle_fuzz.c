@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIGNATURE_MEMBER_SIZE = 2 * TAR_BLOCK };
+enum { SMALL_MEMBER_SIZE = 2 * TAR_BLOCK }; /* a header and a block: the signature has no more */
 
 static void check(const struct bundle *bundle, const uint8_t *data, size_t size)
 {
@@ -26,8 +26,8 @@ static void check(const struct bundle *bundle, const uint8_t *data, size_t size)
     fuzz_require(bundle_write(&contents, NULL, &again, NULL) == DSAJIT_OK,
                  "what was read can be written");
     if (bundle->is_signed) {
-        data += SIGNATURE_MEMBER_SIZE;
-        size -= SIGNATURE_MEMBER_SIZE;
+        data += SMALL_MEMBER_SIZE;
+        size -= SMALL_MEMBER_SIZE;
     }
     fuzz_require(again.size == size && !memcmp(again.data, data, size),
                  "writing what was read gives the same bytes");
@@ -89,7 +89,7 @@ void fuzz_repair(uint8_t *data, size_t size)
 {
     static const char name[] = "dsajit-bundle.manifest";
     uint8_t *header = memmem(data, size, name, sizeof name);
-    if (!header || (size_t)(header - data) + 2 * TAR_BLOCK > size)
+    if (!header || size - (size_t)(header - data) < SMALL_MEMBER_SIZE)
         return;
     char *line = (char *)header + TAR_BLOCK;
     char *end = memchr(line, '\0', size - (size_t)((uint8_t *)line - data));

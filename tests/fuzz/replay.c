@@ -70,7 +70,8 @@ static void run_file(const char *path)
 static void run(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);
-    fuzz_require(copy != NULL, "there is memory");
+    if (!copy)
+        abort();
     memcpy(copy, data, size);
     LLVMFuzzerTestOneInput(copy, size);
     free(copy);
@@ -79,7 +80,7 @@ static void run(const uint8_t *data, size_t size)
 int main(int argc, char **argv)
 {
     static uint8_t seed[ROOM], data[ROOM];
-    const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+    const time_t end = time(NULL) + (argc > 1 ? strtol(argv[1], NULL, 10) : 1);
     unsigned long runs = 0;
     for (int i = 2; i < argc; i++)
         run_file(argv[i]);
