@@ -24,11 +24,11 @@ static size_t padded(size_t size)
     return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
-/* With its NUL, which ends the field or is where the next one starts: in the order of the header.
- */
+/* The NUL behind it is there already. */
 static void put(uint8_t *header, size_t at, const char *text)
 {
-    memcpy(header + at, text, strlen(text) + 1);
+    for (; *text; text++)
+        header[at++] = (uint8_t)*text;
 }
 
 static void make_header(uint8_t header[TAR_BLOCK], const char *name, size_t size)
@@ -55,6 +55,7 @@ static void make_header(uint8_t header[TAR_BLOCK], const char *name, size_t size
         sum += header[i];
     snprintf(digits, sizeof digits, "%06o", sum);
     put(header, CHECKSUM, digits);
+    header[CHECKSUM + 6] = 0; /* and a blank stays */
 }
 
 void tar_append(struct bytes *archive, const char *name, const void *data, size_t size)
