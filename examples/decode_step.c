@@ -243,7 +243,7 @@ static void reserve_layer(struct layer *layer)
     reserve(&layer->table, kDLInt, 32, 2, (int64_t[]){T, BLOCKS});
     reserve(&layer->ids, kDLInt, 32, 2, (int64_t[]){T, TOPK});
     reserve(&layer->indptr, kDLInt, 32, 1, (int64_t[]){T + 1});
-    reserve(&layer->indices, kDLInt, 32, 1, (int64_t[]){T * TOPK});
+    reserve(&layer->indices, kDLInt, 32, 1, (int64_t[]){(int64_t)T * TOPK});
     reserve(&layer->out, kDLBfloat, 16, 3, (int64_t[]){T, HEADS, DSAJIT_KV_LORA_RANK});
     reserve_workspace(layer);
     float ones[D], zeros[D] = {0};
@@ -308,10 +308,10 @@ static void release_layer(struct layer *layer)
         &layer->index_cache,  &layer->kv_cache, &layer->norm_weight, &layer->norm_bias,
         &layer->index_q,      &layer->index_v,  &layer->q,           &layer->context_lens,
         &layer->row_requests, &layer->table,    &layer->ids,         &layer->indptr,
-        &layer->indices,      &layer->out,      &layer->workspace,
+        &layer->indices,      &layer->out,      &layer->workspace,   NULL,
     };
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        release(buffers[i]);
+    for (struct buffer *const *buffer = buffers; *buffer; buffer++)
+        release(*buffer);
     release_tokens(&layer->tokens);
 }
 

@@ -125,10 +125,11 @@ static dsajit_status run(dsajit_context *context, const struct device *device,
 
 static void free_operands(const struct device *device, struct operands *operands)
 {
-    struct placed_tensor *const tensors[] = {&operands->q,       &operands->kv,  &operands->indptr,
-                                             &operands->indices, &operands->out, &operands->lse};
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        placed_tensor_free(tensors[i], device);
+    struct placed_tensor *const tensors[] = {
+        &operands->q,   &operands->kv, &operands->indptr, &operands->indices, &operands->out,
+        &operands->lse, NULL};
+    for (struct placed_tensor *const *tensor = tensors; *tensor; tensor++)
+        placed_tensor_free(*tensor, device);
 }
 
 static dsajit_status fetch(const struct device *device, const struct operands *operands,

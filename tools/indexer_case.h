@@ -40,11 +40,10 @@ struct indexer_case {
 /* Every size is checked against the length of its file before memory is taken; every slot, request,
    length and page that the kernels would follow against the sizes. CORRUPT or IO name the file,
    what it is and what it should be. */
-dsajit_status indexer_case_read(const char *directory, struct indexer_case *indexer_case,
-                                dsajit_error *error);
-void indexer_case_free(struct indexer_case *indexer_case);
+dsajit_status indexer_case_read(const char *directory, struct indexer_case *c, dsajit_error *error);
+void indexer_case_free(struct indexer_case *c);
 
 /* Bytes of a row of 128 values in the case's format, without scales. */
-int64_t indexer_case_row_bytes(const struct indexer_case *indexer_case);
+int64_t indexer_case_row_bytes(const struct indexer_case *c);
 
 #endif

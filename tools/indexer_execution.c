@@ -66,12 +66,12 @@ static dsajit_status place_operands(const struct device *device, const struct in
 static void free_operands(const struct device *device, struct operands *o)
 {
     struct placed_tensor *const tensors[] = {
-        &o->index_q,     &o->index_v,     &o->index_k, &o->slot_mapping, &o->cache,
-        &o->block_table, &o->row_request, &o->row_len, &o->q_bytes,      &o->q_scales,
-        &o->weights,     &o->logits,      &o->topk,
+        &o->index_q,     &o->index_v, &o->index_k, &o->slot_mapping, &o->cache,   &o->block_table,
+        &o->row_request, &o->row_len, &o->q_bytes, &o->q_scales,     &o->weights, &o->logits,
+        &o->topk,        NULL,
     };
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        placed_tensor_free(tensors[i], device);
+    for (struct placed_tensor *const *tensor = tensors; *tensor; tensor++)
+        placed_tensor_free(*tensor, device);
 }
 
 /* The cache as [pages, page tokens, bytes of a token], pages page_stride apart. */
@@ -214,11 +214,10 @@ static dsajit_status fetch_results(const struct run *run, struct indexer_executi
     const struct operands *o = &run->operands;
     void *data[6] = {0};
     const struct placed_tensor *const results[] = {
-        &o->q_bytes, &o->weights, &o->cache, &o->logits, &o->topk, fp8 ? NULL : &o->q_scales};
+        &o->q_bytes, &o->weights, &o->cache, &o->logits, &o->topk, fp8 ? NULL : &o->q_scales, NULL};
     dsajit_status status = DSAJIT_OK;
-    for (size_t i = 0; !status && i < sizeof results / sizeof *results; i++)
-        if (results[i])
-            status = placed_tensor_fetch(results[i], &run->device, &data[i], error);
+    for (int i = 0; !status && results[i]; i++)
+        status = placed_tensor_fetch(results[i], &run->device, &data[i], error);
     execution->q_bytes = data[0];
     execution->weights = data[1];
     execution->cache = data[2];

@@ -30,7 +30,7 @@ void indexer_execution_free(struct indexer_execution *execution);
 
 /* Writes q_bytes, q_scales or weights, cache, logits (f32) and topk under the names that a case has
    for them, making the folder if it is missing. */
-dsajit_status indexer_execution_write(const char *directory, const struct indexer_case *problem,
+dsajit_status indexer_execution_write(const char *directory, const struct indexer_case *c,
                                       const struct indexer_execution *execution,
                                       dsajit_error *error);
 

@@ -41,17 +41,18 @@ dsajit_status sequence_supported(const dsajit_context *context, sequence_make *m
     return make(&sequence, arguments, error);
 }
 
-static dsajit_status plan(struct sequence *sequence, const struct call *call, dsajit_error *error)
+static dsajit_status add_variant(struct sequence *sequence, const struct call *call,
+                                 dsajit_error *error)
 {
     return plan_add_variant(sequence->user, &call->variant, error);
 }
 
 dsajit_status sequence_plan(const dsajit_context *context, sequence_make *make,
-                            const void *arguments, dsajit_plan *to, dsajit_error *error)
+                            const void *arguments, dsajit_plan *plan, dsajit_error *error)
 {
-    if (!to)
+    if (!plan)
         return error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "plan is NULL");
-    struct sequence sequence = {.context = context, .visit = plan, .user = to};
+    struct sequence sequence = {.context = context, .visit = add_variant, .user = plan};
     return make(&sequence, arguments, error);
 }
 

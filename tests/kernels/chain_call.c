@@ -131,17 +131,32 @@ void chain_call_create(struct chain_call *call, const struct chain_problem *prob
 void chain_call_free(struct chain_call *call)
 {
     struct operand *const operands[] = {
-        &call->index_k,     &call->slot_mapping, &call->norm_weight,
-        &call->norm_bias,   &call->index_q,      &call->index_v,
-        &call->index_cache, &call->block_table,  &call->context_lens,
-        &call->ends,        &call->row_requests, &call->ids,
-        &call->scores,      &call->indptr,       &call->indices,
-        &call->workspace,   &call->kv_c,         &call->k_pe,
-        &call->q,           &call->kv,           &call->out,
+        &call->index_k,
+        &call->slot_mapping,
+        &call->norm_weight,
+        &call->norm_bias,
+        &call->index_q,
+        &call->index_v,
+        &call->index_cache,
+        &call->block_table,
+        &call->context_lens,
+        &call->ends,
+        &call->row_requests,
+        &call->ids,
+        &call->scores,
+        &call->indptr,
+        &call->indices,
+        &call->workspace,
+        &call->kv_c,
+        &call->k_pe,
+        &call->q,
+        &call->kv,
+        &call->out,
         &call->lse,
+        NULL,
     };
-    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
-        operand_free(operands[i]);
+    for (struct operand *const *operand = operands; *operand; operand++)
+        operand_free(*operand);
 }
 
 size_t chain_call_workspace_size(const dsajit_indexer_arguments *arguments)

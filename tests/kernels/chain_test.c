@@ -104,7 +104,7 @@ static void padding(void **state)
 static void rows_scored_in_parts(void **state)
 {
     (void)state;
-    static const int64_t bytes[] = {1, 1024, 5000, 6 * 1024, 1 << 20};
+    static const int64_t bytes[] = {1, 1024, 5000, 6144, 1 << 20};
     struct chain_shape shape = decode;
     shape.rows_per_request = 2;
     shape.padding = 1;

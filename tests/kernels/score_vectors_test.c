@@ -22,11 +22,12 @@ struct score_operands {
 
 static void free_operands(struct score_operands *o)
 {
-    struct operand *all[] = {&o->q,      &o->q_scales, &o->weights,      &o->logits,
-                             &o->cache,  &o->keys,     &o->block_table,  &o->key_scales,
-                             &o->starts, &o->ends,     &o->row_requests, &o->context_lens};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        operand_free(all[i]);
+    struct operand *const all[] = {&o->q,      &o->q_scales, &o->weights,      &o->logits,
+                                   &o->cache,  &o->keys,     &o->block_table,  &o->key_scales,
+                                   &o->starts, &o->ends,     &o->row_requests, &o->context_lens,
+                                   NULL};
+    for (struct operand *const *operand = all; *operand; operand++)
+        operand_free(*operand);
 }
 
 static void prepare_rows(const struct indexer_case *c, struct score_operands *o, int64_t columns,

@@ -128,7 +128,7 @@ static void a_cold_call_elsewhere_leaves_an_open_capture_alone(void **state)
 
 static void assert_result_right(const struct problem *problem, const struct call *call)
 {
-    const size_t rows = TOKENS * HEADS, width = DSAJIT_KV_LORA_RANK;
+    const size_t rows = (size_t)TOKENS * HEADS, width = DSAJIT_KV_LORA_RANK;
     struct result result = {.out = malloc(rows * width * sizeof *result.out),
                             .lse = malloc(rows * sizeof *result.lse)};
     assert_non_null(result.out);
@@ -159,7 +159,7 @@ static void a_graph_replays_right_on_new_contents_of_its_buffers(void **state)
     hipGraphExec_t graph = end_capture_as_graph(stream);
     for (uint16_t replay = 0; replay < 3; replay++) {
         /* Other queries, by flipping signs, and other keys, by moving the row's slots. */
-        const size_t count = TOKENS * HEADS * 576;
+        const size_t count = (size_t)TOKENS * HEADS * 576;
         for (size_t i = replay; i < count; i += 3)
             problem.q[i] ^= 0x8000;
         int32_t indices[sizeof lengths / sizeof *lengths * 70];

@@ -186,7 +186,7 @@ static void a_wrong_description_is_refused(void **state)
 /* What a kernel would follow out of the tensors. */
 static void entries_out_of_range_are_named(void **state)
 {
-    const int64_t slot = 9 * 64;
+    const int64_t slot = 576;
     case_copy_set("slot_mapping.i64.bin", KEYS - 1, &slot, sizeof slot);
     case_copy_expect_error("slot_mapping.i64.bin: entry 193 is 576", "to 575");
     copy_case(state);
@@ -226,13 +226,16 @@ static void written_results_have_the_names_of_a_case(void **state)
         fail_msg("%s%s", process.out, process.err);
     assert_contains(process.out, "result       right");
     process_free(&process);
-    static const struct {
+    const size_t queries = (size_t)ROWS * HEADS;
+    const struct {
         const char *name;
         size_t size;
     } results[] = {
-        {"q_bytes.u8.bin", ROWS * HEADS * 128}, {"weights.f32.bin", ROWS * HEADS * 4},
-        {"cache.u8.bin", CACHE_SIZE},           {"logits.f32.bin", ROWS * CONTEXT * 4},
-        {"topk.i32.bin", ROWS * TOPK * 4},
+        {"q_bytes.u8.bin", queries * 128},
+        {"weights.f32.bin", queries * 4},
+        {"cache.u8.bin", CACHE_SIZE},
+        {"logits.f32.bin", (size_t)ROWS * CONTEXT * 4},
+        {"topk.i32.bin", (size_t)ROWS * TOPK * 4},
     };
     for (size_t i = 0; i < sizeof results / sizeof *results; i++)
         free(case_copy_read("results", results[i].name, results[i].size));
