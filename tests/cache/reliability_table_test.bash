@@ -15,5 +15,6 @@ while read -r name; do
         echo "$name: no such test"
         status=1
     fi
-done < <(grep '^| R' $table | grep -oE '`[a-z0-9]+(_[a-z0-9]+)+`' | tr -d '`' | grep -vE '^(assert_warm|posix_spawn)$')
+done < <(grep '^| R' $table | grep -oE "\`[a-z0-9]+(_[a-z0-9]+)+\`" | tr -d '\`' |
+     grep -vE '^(assert_warm|posix_spawn)$')
 exit $status
