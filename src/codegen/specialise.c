@@ -105,13 +105,19 @@ static bool is_pragma_once(const char *line, size_t size)
     return size >= sizeof directive - 1 && memcmp(line, directive, sizeof directive - 1) == 0;
 }
 
+static dsajit_status fail_without_memory(dsajit_error *error)
+{
+    return error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a kernel's source");
+}
+
 static dsajit_status flatten_file(struct flatten *flatten, const char *name);
 
 static dsajit_status flatten_include(struct flatten *flatten, const char *name, size_t name_size)
 {
     struct bytes copy = {0};
     bytes_append(&copy, name, name_size);
-    dsajit_status status = flatten_file(flatten, bytes_text(&copy));
+    dsajit_status status = bytes_failed(&copy) ? fail_without_memory(flatten->error)
+                                               : flatten_file(flatten, bytes_text(&copy));
     bytes_free(&copy);
     return status;
 }
@@ -123,9 +129,14 @@ static dsajit_status flatten_file(struct flatten *flatten, const char *name)
     if (already_included(flatten, name))
         return DSAJIT_OK;
     bytes_append(&flatten->included, name, strlen(name) + 1);
+    if (bytes_failed(&flatten->included))
+        return fail_without_memory(flatten->error);
     struct bytes file = {0};
     dsajit_status status =
         flatten->templates->read(flatten->templates->user, name, &file, flatten->error);
+    /* What is missing would be another source, perhaps one that compiles. */
+    if (!status && bytes_failed(&file))
+        status = fail_without_memory(flatten->error);
     bytes_append_format(flatten->text, "#line 1 \"%s\"\n", name);
     const char *line = bytes_text(&file), *end = line + file.size;
     for (size_t number = 1; !status && line < end; number++) {
@@ -152,8 +163,8 @@ dsajit_status codegen_specialise(const struct variant *variant,
     append_prologue(variant, text);
     struct flatten flatten = {.templates = templates, .text = text, .error = error};
     dsajit_status status = flatten_file(&flatten, families[variant->family].template_name);
-    if (!status && (bytes_failed(text) || bytes_failed(&flatten.included)))
-        status = error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a kernel's source");
+    if (!status && bytes_failed(text))
+        status = fail_without_memory(error);
     bytes_free(&flatten.included);
     return status;
 }

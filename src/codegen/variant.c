@@ -43,8 +43,10 @@ static dsajit_status unknown(dsajit_error *error, const char *what, struct slice
                              struct bytes *known)
 {
     dsajit_status status =
-        error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "unknown %s '%.*s'; known: %s", what,
-                  (int)(given.size < 64 ? given.size : 64), given.data, bytes_text(known));
+        bytes_failed(known)
+            ? error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory to read a variant")
+            : error_set(error, DSAJIT_ERROR_INVALID_ARGUMENT, "unknown %s '%.*s'; known: %s", what,
+                        (int)(given.size < 64 ? given.size : 64), given.data, bytes_text(known));
     bytes_free(known);
     return status;
 }

@@ -114,6 +114,17 @@ static dsajit_status open_library(const char *path, dsajit_device_kind kind, str
     return status;
 }
 
+/* Opens the library at `path`, which it frees. */
+static dsajit_status open_path(struct bytes *path, dsajit_device_kind kind, struct hip *hip,
+                               dsajit_error *error)
+{
+    dsajit_status status = bytes_failed(path) ? error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY,
+                                                          "no memory for a library's path")
+                                              : open_library(bytes_text(path), kind, hip, error);
+    bytes_free(path);
+    return status;
+}
+
 /* Tries the real runtime's names, below `rocm_path` first. `error` keeps the most telling refusal:
    that of a library that could be opened. */
 static dsajit_status open_real(const struct hip_options *options, struct hip *hip,
@@ -132,8 +143,7 @@ static dsajit_status open_real(const struct hip_options *options, struct hip *hi
                 bytes_append_format(&path, "%s/lib/", prefixes[p]);
             bytes_append_text(&path, real_libraries[i]);
             dsajit_error reason;
-            dsajit_status status = open_library(bytes_text(&path), DSAJIT_DEVICE_HIP, hip, &reason);
-            bytes_free(&path);
+            dsajit_status status = open_path(&path, DSAJIT_DEVICE_HIP, hip, &reason);
             if (!status)
                 return status;
             if (!refusal.status || !strstr(reason.message, "cannot open shared object"))
@@ -174,8 +184,7 @@ static dsajit_status open_emulator(const struct hip_options *options, struct hip
         append_own_folder(&path);
     if (!named)
         bytes_append_text(&path, "libdsajit_emulator.so");
-    dsajit_status status = open_library(bytes_text(&path), DSAJIT_DEVICE_EMULATOR, hip, error);
-    bytes_free(&path);
+    dsajit_status status = open_path(&path, DSAJIT_DEVICE_EMULATOR, hip, error);
     if (!status && (status = configure_emulator(options, hip, error)))
         hip_close(hip);
     return status ? error_prefix(error, DSAJIT_ERROR_NO_DEVICE, "the emulator can't be used")

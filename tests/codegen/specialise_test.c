@@ -24,7 +24,7 @@ static struct variant example(void)
 
 /* Templates of the test's own. */
 struct fake_file {
-    const char *name, *text;
+    const char *name, *text; /* NULL: memory runs out */
 };
 
 static dsajit_status read_fake(void *user, const char *name, struct bytes *text,
@@ -32,7 +32,10 @@ static dsajit_status read_fake(void *user, const char *name, struct bytes *text,
 {
     for (const struct fake_file *file = user; file->name; file++) {
         if (strcmp(file->name, name) == 0) {
-            bytes_append_text(text, file->text);
+            if (file->text)
+                bytes_append_text(text, file->text);
+            else
+                text->failed = true;
             return DSAJIT_OK;
         }
     }
@@ -120,6 +123,18 @@ static void a_missing_include_is_an_error_that_names_it(void **state)
     bytes_free(&source);
 }
 
+/* Else the source would be another one, without a word. */
+static void an_include_without_memory_is_an_error(void **state)
+{
+    (void)state;
+    struct fake_file files[] = {
+        {"sparse_mla.hip", "#include \"a.hpp\"\nrest\n"}, {"a.hpp", NULL}, {0}};
+    struct bytes source = {0};
+    dsajit_error error;
+    assert_int_equal(specialise_fake(files, &source, &error), DSAJIT_ERROR_OUT_OF_MEMORY);
+    bytes_free(&source);
+}
+
 static void the_builtin_source_is_self_contained_and_the_same_each_time(void **state)
 {
     (void)state;
@@ -158,6 +173,7 @@ int main(void)
         cmocka_unit_test(each_include_is_flattened_once),
         cmocka_unit_test(line_directives_point_into_the_templates),
         cmocka_unit_test(a_missing_include_is_an_error_that_names_it),
+        cmocka_unit_test(an_include_without_memory_is_an_error),
         cmocka_unit_test(the_builtin_source_is_self_contained_and_the_same_each_time),
         cmocka_unit_test(different_variants_have_different_sources_and_symbols),
     };
