@@ -5,7 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADER = 32, TABLE_ROW = 32, ALIGNMENT = 16, DIGEST = 32, FILE_MAX = 256 << 20 };
+enum {
+    HEADER = 32,
+    TABLE_ROW = 32,
+    ALIGNMENT = 16,
+    DIGEST = 32,
+    HEX_SIZE = 65,
+    FILE_MAX = 256 << 20
+};
 
 static const uint8_t magic[] = {0x89, 'D', 'S', 'A', 'J', 'I', 'T', '\n'};
 
@@ -110,7 +117,7 @@ const char *reader_read(const uint8_t *bytes, size_t size, struct reader_entry *
     return NULL;
 }
 
-static void hash(const struct reader_block *text, char hex[READER_HEX_SIZE])
+static void hash(const struct reader_block *text, char hex[HEX_SIZE])
 {
     uint8_t digest[DIGEST];
     crypto_generichash(digest, sizeof digest, text->data, text->size, NULL, 0);
@@ -118,10 +125,10 @@ static void hash(const struct reader_block *text, char hex[READER_HEX_SIZE])
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 
-void reader_file_name(const struct reader_entry *entry, char name[2 * READER_HEX_SIZE])
+void reader_file_name(const struct reader_entry *entry, char name[READER_FILE_NAME_SIZE])
 {
-    char base[READER_HEX_SIZE], toolchain[READER_HEX_SIZE];
+    char base[HEX_SIZE], toolchain[HEX_SIZE];
     hash(&entry->base, base);
     hash(&entry->toolchain, toolchain);
-    snprintf(name, 2 * READER_HEX_SIZE, "%.2s/%s-%.16s.dsajit", base, base + 2, toolchain);
+    snprintf(name, READER_FILE_NAME_SIZE, "%.2s/%s-%.16s.dsajit", base, base + 2, toolchain);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { READER_SECTIONS_MAX = 16, READER_NAME_SIZE = 24, READER_HEX_SIZE = 65 };
+enum { READER_SECTIONS_MAX = 16, READER_NAME_SIZE = 24, READER_FILE_NAME_SIZE = 100 };
 
 struct reader_block {
     char name[READER_NAME_SIZE + 1];
@@ -25,6 +25,6 @@ struct reader_entry {
 const char *reader_read(const uint8_t *bytes, size_t size, struct reader_entry *entry);
 
 /* The name that the entry's file has in its layer, "XX/BASE-TOOLCHAIN.dsajit". */
-void reader_file_name(const struct reader_entry *entry, char name[2 * READER_HEX_SIZE]);
+void reader_file_name(const struct reader_entry *entry, char name[READER_FILE_NAME_SIZE]);
 
 #endif

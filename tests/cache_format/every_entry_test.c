@@ -55,7 +55,7 @@ static bool compare(void *user, const dsajit_cache_entry *entry)
 static void check_name(const char *path)
 {
     enum { BUCKET = 3 };
-    char wanted[2 * READER_HEX_SIZE];
+    char wanted[READER_FILE_NAME_SIZE];
     reader_file_name(&other.entry, wanted);
     const size_t size = strlen(path), expected = strlen(wanted);
     if (size > expected && path[size - expected - 1] == '/' &&

@@ -225,7 +225,7 @@ static void diff_compares_two_entries(void **state)
     struct process process;
     char both[512], other[128];
     snprintf(other, sizeof other, "%s", small_variant(3));
-    memcpy(strstr(other, "return_lse=0"), "return_lse=1", 12);
+    strstr(other, "return_lse=0")[strlen("return_lse=")] = '1';
     snprintf(both, sizeof both, "%s %s", small_variant(3), small_variant(3));
     json_t *object = run_json(0, "cache diff", both);
     assert_true(json_is_true(json_at(object, "same")));
@@ -311,8 +311,9 @@ static void prune_removes_what_its_options_cover(void **state)
     json_t *object = run_json(0, "cache prune", "--older-than 1h");
     assert_int_equal(number(object, "removed"), 0);
     json_decref(object);
-    const struct timespec old[] = {{.tv_sec = time(NULL) - 3 * 86400},
-                                   {.tv_sec = time(NULL) - 3 * 86400}};
+    enum { THREE_DAYS = 3 * 86400 };
+    const struct timespec then = {.tv_sec = time(NULL) - THREE_DAYS};
+    const struct timespec old[] = {then, then};
     assert_int_equal(utimensat(AT_FDCWD, small_cache_entry(), old, 0), 0);
     object = run_json(0, "cache prune", "--older-than 2d --dry-run");
     assert_int_equal(number(object, "removed"), 1);

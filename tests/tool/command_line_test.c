@@ -62,7 +62,7 @@ static void wrong_usage_is_code_2_and_says_what(void **state)
         {"", "which command?"},
         {"walk", "'walk'"},
         {"run", "'run'"},
-        {"run indexer", "'run indexer'"},
+        {"run everything", "'run everything'"},
         {"help walk", "'walk'"},
         {"--colour", "--colour"},
         {"run sparse-mla --colour", "--colour"},

@@ -30,7 +30,9 @@ int small_cache_set_up(void **state)
 
 void small_cache_write_template(const char *extra)
 {
-    write_template(getenv("DSAJIT_TEMPLATE_DIR"), extra);
+    const char *templates = getenv("DSAJIT_TEMPLATE_DIR");
+    assert_non_null(templates);
+    write_template(templates, extra);
 }
 
 static size_t entries, things;
@@ -52,6 +54,7 @@ static int count(const char *path, const struct stat *about, int kind, struct FT
 
 static void walk(const char *path)
 {
+    assert_non_null(path);
     entries = things = 0;
     nftw(path, count, 16, FTW_PHYS);
 }

@@ -281,7 +281,7 @@ static void a_plan_file_lists_selections(void **state)
                "\"sparse_mla/gfx950/heads=5\"]}");
     snprintf(option, sizeof option, "--plan %s", state_path("plan.json"));
     assert_int_equal(count_selected(option), 16);
-    strcat(option, " --heads 6");
+    snprintf(option, sizeof option, "--heads 6 --plan %s", state_path("plan.json"));
     assert_int_equal(count_selected(option), 20);
 }
 
