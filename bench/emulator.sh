@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Query tokens a second of the emulator: sparse MLA with 16 heads over 2048 keys a token, for one and
-# for several tokens at once.
+# Query tokens a second of the emulator: sparse MLA with 16 heads over 2048 keys a token, for one
+# token and for several at once.
 # usage: emulator.sh [REPEATS]
 set -euo pipefail
 # shellcheck source=bench/common.sh

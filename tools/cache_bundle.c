@@ -68,10 +68,22 @@ const struct argp cache_export_argp = {
     .children = export_children,
 };
 
-static dsajit_status export(const struct export_options *options, dsajit_context *context,
-                            dsajit_bundle_report *report, dsajit_error *error)
+static void print_export(const struct export_options *options, const dsajit_bundle_report *report)
 {
+    if (options->operands.common.json) {
+        command_print_json(describe("cache export", report));
+        return;
+    }
+    printf("%ju entries, %s", (uintmax_t)report->entries, size_format(report->bytes).text);
+    print_origin(report);
+    putchar('\n');
+}
+
+static dsajit_status export(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct export_options *options = user;
     dsajit_plan *plan = NULL;
+    dsajit_bundle_report report;
     dsajit_status status = DSAJIT_OK;
     if (!selection_is_empty(&options->selection))
         status = selection_build_plan(&options->selection, &plan, error);
@@ -79,7 +91,11 @@ static dsajit_status export(const struct export_options *options, dsajit_context
     details.plan = plan;
     details.secret_key = options->secret_key;
     if (!status)
-        status = dsajit_cache_export(context, options->operands.items[0], &details, report, error);
+        status = dsajit_cache_export(context, options->operands.items[0], &details, &report, error);
+    if (!status)
+        print_export(options, &report);
+    if (status == DSAJIT_ERROR_NOT_FOUND)
+        *code = EXIT_NOT_WARM;
     dsajit_plan_free(plan);
     return status;
 }
@@ -92,26 +108,7 @@ int run_cache_export(int argc, char **argv)
     };
     if (argp_parse(&cache_export_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    dsajit_context *context = NULL;
-    dsajit_bundle_report report = {0};
-    dsajit_error error;
-    int code = EXIT_DONE;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = export(&options, context, &report, &error);
-    if (status) {
-        code = command_fail(common, "cache export", &error);
-        if (status == DSAJIT_ERROR_NOT_FOUND)
-            code = EXIT_NOT_WARM;
-    } else if (common->json) {
-        command_print_json(describe("cache export", &report));
-    } else {
-        printf("%ju entries, %s", (uintmax_t)report.entries, size_format(report.bytes).text);
-        print_origin(&report);
-        putchar('\n');
-    }
-    dsajit_close(context);
+    const int code = command_run_body(&options.operands.common, "cache export", export, &options);
     selection_free(&options.selection);
     return code;
 }
@@ -191,28 +188,28 @@ static void print_import(const struct import_options *options, const dsajit_bund
     putchar('\n');
 }
 
+static dsajit_status import(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct import_options *options = user;
+    dsajit_cache_import_options details = DSAJIT_CACHE_IMPORT_OPTIONS_DEFAULT;
+    dsajit_bundle_report report;
+    (void)code;
+    details.public_keys = options->keys;
+    details.verify_only = options->verify_only;
+    dsajit_status status =
+        dsajit_cache_import(context, options->operands.items[0], &details, &report, error);
+    if (!status)
+        print_import(options, &report);
+    return status;
+}
+
 int run_cache_import(int argc, char **argv)
 {
     struct import_options options = {
         .operands = {.least = 1, .most = 1, .question = "which file?"}};
     if (argp_parse(&cache_import_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    dsajit_cache_import_options details = DSAJIT_CACHE_IMPORT_OPTIONS_DEFAULT;
-    details.public_keys = options.keys;
-    details.verify_only = options.verify_only;
-    dsajit_context *context = NULL;
-    dsajit_bundle_report report = {0};
-    dsajit_error error;
-    int code = EXIT_DONE;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_import(context, options.operands.items[0], &details, &report, &error);
-    if (status)
-        code = command_fail(common, "cache import", &error);
-    else
-        print_import(&options, &report);
-    dsajit_close(context);
+    const int code = command_run_body(&options.operands.common, "cache import", import, &options);
     free(options.keys);
     return code;
 }

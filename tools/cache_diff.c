@@ -139,41 +139,45 @@ static void print_json(const struct diff *diff, const char *left)
     command_print_json(object);
 }
 
+static dsajit_status compare_paths(const struct operands *options, const char *left,
+                                   const char *right, int *code, dsajit_error *error)
+{
+    struct diff diff = {.right_path = right, .sections = json_array(), .error = error};
+    dsajit_status status = dsajit_cache_inspect(left, show_left, &diff, error);
+    if (!status)
+        status = diff.status;
+    if (!status && options->common.json)
+        print_json(&diff, left);
+    else if (!status)
+        print_text(&diff, left);
+    if (!status && !diff.same)
+        *code = EXIT_PROBLEM;
+    json_decref(diff.sections);
+    json_decref(diff.fields);
+    return status;
+}
+
+static dsajit_status diff_entries(dsajit_context *context, void *user, int *code,
+                                  dsajit_error *error)
+{
+    const struct operands *options = user;
+    char *left = NULL, *right = NULL;
+    dsajit_status status = entry_lookup(context, options->items[0], &left, error);
+    if (!status)
+        status = entry_lookup(context, options->items[1], &right, error);
+    if (!status)
+        status = compare_paths(options, left, right, code, error);
+    if (status == DSAJIT_ERROR_NOT_FOUND || status == DSAJIT_ERROR_CORRUPT)
+        *code = EXIT_NOT_WARM;
+    free(left);
+    free(right);
+    return status;
+}
+
 int run_cache_diff(int argc, char **argv)
 {
     struct operands options = {.least = 2, .most = 2, .question = "which two entries?"};
     if (argp_parse(&cache_diff_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    dsajit_context *context = NULL;
-    dsajit_error error;
-    char *left = NULL, *right = NULL;
-    struct diff diff = {.sections = json_array(), .error = &error};
-    dsajit_status status = command_open(&options.common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = entry_lookup(context, options.items[0], &left, &error);
-    if (!status)
-        status = entry_lookup(context, options.items[1], &right, &error);
-    diff.right_path = right;
-    if (!status)
-        status = dsajit_cache_inspect(left, show_left, &diff, &error);
-    if (!status)
-        status = diff.status;
-    int code;
-    if (status) {
-        code = command_fail(&options.common, "cache diff", &error);
-        if (status == DSAJIT_ERROR_NOT_FOUND || status == DSAJIT_ERROR_CORRUPT)
-            code = EXIT_NOT_WARM;
-    } else {
-        if (options.common.json)
-            print_json(&diff, left);
-        else
-            print_text(&diff, left);
-        code = diff.same ? EXIT_DONE : EXIT_PROBLEM;
-    }
-    json_decref(diff.sections);
-    json_decref(diff.fields);
-    free(left);
-    free(right);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.common, "cache diff", diff_entries, &options);
 }

@@ -144,20 +144,20 @@ static int compare(const void *left, const void *right)
 static json_t *sort(json_t *entries, const char *member)
 {
     const size_t count = json_array_size(entries);
-    struct sorted *list = calloc(count + 1, sizeof *list);
-    if (!member || !list) {
-        free(list);
+    struct sorted *sorted = calloc(count + 1, sizeof *sorted);
+    if (!member || !sorted) {
+        free(sorted);
         return entries;
     }
     for (size_t i = 0; i < count; i++) {
-        list[i].entry = json_array_get(entries, i);
-        list[i].value = json_object_get(list[i].entry, member);
+        sorted[i].entry = json_array_get(entries, i);
+        sorted[i].value = json_object_get(sorted[i].entry, member);
     }
-    qsort(list, count, sizeof *list, compare);
+    qsort(sorted, count, sizeof *sorted, compare);
     json_t *result = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append(result, list[i].entry);
-    free(list);
+        json_array_append(result, sorted[i].entry);
+    free(sorted);
     json_decref(entries);
     return result;
 }
@@ -190,31 +190,30 @@ static void print_entries(json_t *entries)
     }
 }
 
+static dsajit_status list(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct list_options *options = user;
+    struct listing listing = {options, json_array()};
+    (void)code;
+    dsajit_status status = dsajit_cache_visit(context, collect, &listing, error);
+    listing.entries = sort(listing.entries, options->sort);
+    if (!status && options->operands.common.json) {
+        json_t *object = command_json("cache list");
+        json_object_set(object, "entries", listing.entries);
+        command_print_json(object);
+    } else if (!status) {
+        print_entries(listing.entries);
+    }
+    json_decref(listing.entries);
+    return status;
+}
+
 int run_cache_list(int argc, char **argv)
 {
     struct list_options options = {0};
     if (argp_parse(&cache_list_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    struct listing listing = {&options, json_array()};
-    dsajit_context *context = NULL;
-    dsajit_error error;
-    int code = EXIT_DONE;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_visit(context, collect, &listing, &error);
-    listing.entries = sort(listing.entries, options.sort);
-    if (status) {
-        code = command_fail(common, "cache list", &error);
-    } else if (common->json) {
-        json_t *object = command_json("cache list");
-        json_object_set(object, "entries", listing.entries);
-        command_print_json(object);
-    } else {
-        print_entries(listing.entries);
-    }
-    dsajit_close(context);
-    json_decref(listing.entries);
+    const int code = command_run_body(&options.operands.common, "cache list", list, &options);
     free(options.filters);
     return code;
 }

@@ -109,29 +109,27 @@ static void report_pruning(const struct prune_options *options, const dsajit_cac
     print_pruning(pruning, options->what.dry_run ? "would be removed" : "removed");
 }
 
+static dsajit_status prune(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    struct prune_options *options = user;
+    dsajit_cache_pruning pruning;
+    json_t *paths = json_array();
+    (void)code;
+    options->what.removed = keep_path;
+    options->what.removed_user = paths;
+    dsajit_status status = dsajit_cache_prune(context, &options->what, &pruning, error);
+    if (!status)
+        report_pruning(options, &pruning, paths);
+    json_decref(paths);
+    return status;
+}
+
 int run_cache_prune(int argc, char **argv)
 {
     struct prune_options options = {.what = DSAJIT_CACHE_PRUNE_OPTIONS_DEFAULT};
     if (argp_parse(&cache_prune_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    dsajit_context *context = NULL;
-    dsajit_cache_pruning pruning = {0};
-    dsajit_error error;
-    json_t *paths = json_array();
-    int code = EXIT_DONE;
-    options.what.removed = keep_path;
-    options.what.removed_user = paths;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_prune(context, &options.what, &pruning, &error);
-    if (status)
-        code = command_fail(common, "cache prune", &error);
-    else
-        report_pruning(&options, &pruning, paths);
-    json_decref(paths);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.operands.common, "cache prune", prune, &options);
 }
 
 /* ---- clear ---- */
@@ -179,27 +177,27 @@ static bool ask(void)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+static dsajit_status clear(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct clear_options *options = user;
+    dsajit_cache_pruning pruning;
+    (void)code;
+    dsajit_status status = dsajit_cache_clear(context, &pruning, error);
+    if (status)
+        return status;
+    if (options->operands.common.json)
+        command_print_json(describe_pruning("cache clear", &pruning));
+    else
+        print_pruning(&pruning, "removed");
+    return DSAJIT_OK;
+}
+
 int run_cache_clear(int argc, char **argv)
 {
     struct clear_options options = {0};
     if (argp_parse(&cache_clear_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    dsajit_context *context = NULL;
-    dsajit_cache_pruning pruning = {0};
-    dsajit_error error;
-    int code = EXIT_DONE;
     if (!options.agreed && !ask())
         return EXIT_PROBLEM;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_clear(context, &pruning, &error);
-    if (status)
-        code = command_fail(common, "cache clear", &error);
-    else if (common->json)
-        command_print_json(describe_pruning("cache clear", &pruning));
-    else
-        print_pruning(&pruning, "removed");
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.operands.common, "cache clear", clear, &options);
 }

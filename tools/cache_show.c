@@ -239,16 +239,12 @@ static void print(const struct show_options *options, struct shown *shown, const
     }
 }
 
-static dsajit_status show(const struct show_options *options, dsajit_context *context,
-                          struct shown *shown, int *code, dsajit_error *error)
+static dsajit_status show_path(const struct show_options *options, dsajit_context *context,
+                               const char *path, struct shown *shown, int *code,
+                               dsajit_error *error)
 {
     dsajit_text part = {0};
-    char *found = NULL;
-    dsajit_status status = DSAJIT_OK;
-    if (!options->path)
-        status = entry_lookup(context, options->operands.items[0], &found, error);
-    if (!status)
-        status = dsajit_cache_inspect(options->path ? options->path : found, keep, shown, error);
+    dsajit_status status = dsajit_cache_inspect(path, keep, shown, error);
     if (!status && wanted_part(options))
         status = get_part(options, context, shown, &part, error);
     if (!status) {
@@ -256,6 +252,25 @@ static dsajit_status show(const struct show_options *options, dsajit_context *co
         *code = strcmp(member_text(shown, "state"), "ok") == 0 ? EXIT_DONE : EXIT_NOT_WARM;
     }
     dsajit_text_free(&part);
+    return status;
+}
+
+static dsajit_status show(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct show_options *options = user;
+    struct shown shown = {.section = options->section};
+    char *found = NULL;
+    dsajit_status status = DSAJIT_OK;
+    if (!options->path)
+        status = entry_lookup(context, options->operands.items[0], &found, error);
+    if (!status)
+        status =
+            show_path(options, context, options->path ? options->path : found, &shown, code, error);
+    if (status == DSAJIT_ERROR_NOT_FOUND)
+        *code = EXIT_NOT_WARM;
+    dsajit_text_free(&shown.contents);
+    json_decref(shown.sections);
+    json_decref(shown.entry);
     free(found);
     return status;
 }
@@ -265,22 +280,5 @@ int run_cache_show(int argc, char **argv)
     struct show_options options = {.operands = {.most = 1}};
     if (argp_parse(&cache_show_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    struct shown shown = {.section = options.section};
-    dsajit_context *context = NULL;
-    dsajit_error error;
-    int code = EXIT_DONE;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = show(&options, context, &shown, &code, &error);
-    if (status) {
-        code = command_fail(common, "cache show", &error);
-        if (status == DSAJIT_ERROR_NOT_FOUND)
-            code = EXIT_NOT_WARM;
-    }
-    dsajit_text_free(&shown.contents);
-    json_decref(shown.sections);
-    json_decref(shown.entry);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.operands.common, "cache show", show, &options);
 }

@@ -64,27 +64,28 @@ static void print_stats_json(const dsajit_cache_statistics *statistics)
     command_print_json(object);
 }
 
+static dsajit_status stats(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct operands *options = user;
+    dsajit_cache_statistics statistics;
+    (void)code;
+    dsajit_status status = dsajit_cache_get_statistics(context, &statistics, error);
+    if (status)
+        return status;
+    if (options->common.json)
+        print_stats_json(&statistics);
+    else
+        print_stats(&statistics);
+    dsajit_cache_statistics_free(&statistics);
+    return DSAJIT_OK;
+}
+
 int run_cache_stats(int argc, char **argv)
 {
     struct operands options = {0};
     if (argp_parse(&cache_stats_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    dsajit_context *context = NULL;
-    dsajit_cache_statistics statistics = {0};
-    dsajit_error error;
-    int code = EXIT_DONE;
-    dsajit_status status = command_open(&options.common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_get_statistics(context, &statistics, &error);
-    if (status)
-        code = command_fail(&options.common, "cache stats", &error);
-    else if (options.common.json)
-        print_stats_json(&statistics);
-    else
-        print_stats(&statistics);
-    dsajit_cache_statistics_free(&statistics);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.common, "cache stats", stats, &options);
 }
 
 /* ---- path ---- */
@@ -104,25 +105,23 @@ static void print_path(const struct operands *options, const dsajit_cache_info *
     command_print_json(object);
 }
 
+static dsajit_status path(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    dsajit_cache_info info;
+    (void)code;
+    dsajit_status status = dsajit_get_cache_info(context, &info, error);
+    if (!status && !info.directory)
+        status =
+            failure_set(error, DSAJIT_ERROR_CACHE_UNUSABLE, "no cache directory: %s", info.problem);
+    if (!status)
+        print_path(user, &info);
+    return status;
+}
+
 int run_cache_path(int argc, char **argv)
 {
     struct operands options = {0};
     if (argp_parse(&cache_path_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    dsajit_context *context = NULL;
-    dsajit_cache_info info = {0};
-    dsajit_error error;
-    int code = EXIT_DONE;
-    dsajit_status status = command_open(&options.common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_get_cache_info(context, &info, &error);
-    if (!status && !info.directory)
-        status = failure_set(&error, DSAJIT_ERROR_CACHE_UNUSABLE, "no cache directory: %s",
-                             info.problem);
-    if (status)
-        code = command_fail(&options.common, "cache path", &error);
-    else
-        print_path(&options, &info);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.common, "cache path", path, &options);
 }

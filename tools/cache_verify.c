@@ -74,30 +74,29 @@ static void print_text(const dsajit_cache_verification *result, json_t *bad)
            (uintmax_t)result->repaired, (uintmax_t)result->leftovers);
 }
 
+static dsajit_status verify(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct verify_options *options = user;
+    dsajit_cache_verification result = {0};
+    json_t *bad = json_array();
+    dsajit_status status =
+        dsajit_cache_verify(context, options->repair, keep_bad, bad, &result, error);
+    if (!status || status == DSAJIT_ERROR_CORRUPT) {
+        if (options->operands.common.json)
+            print_json(&result, bad, status == DSAJIT_OK);
+        else
+            print_text(&result, bad);
+        *code = status ? EXIT_NOT_WARM : EXIT_DONE;
+        status = DSAJIT_OK; /* bad entries are a result, and have been told */
+    }
+    json_decref(bad);
+    return status;
+}
+
 int run_cache_verify(int argc, char **argv)
 {
     struct verify_options options = {0};
     if (argp_parse(&cache_verify_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    struct common_options *common = &options.operands.common;
-    dsajit_context *context = NULL;
-    dsajit_cache_verification result = {0};
-    dsajit_error error;
-    json_t *bad = json_array();
-    int code;
-    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_verify(context, options.repair, keep_bad, bad, &result, &error);
-    if (status && status != DSAJIT_ERROR_CORRUPT) {
-        code = command_fail(common, "cache verify", &error);
-    } else {
-        if (common->json)
-            print_json(&result, bad, status == DSAJIT_OK);
-        else
-            print_text(&result, bad);
-        code = status ? EXIT_NOT_WARM : EXIT_DONE;
-    }
-    json_decref(bad);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.operands.common, "cache verify", verify, &options);
 }

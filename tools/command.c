@@ -138,6 +138,23 @@ int command_fail(const struct common_options *common, const char *command,
     return command_exit_code(error->status);
 }
 
+int command_run_body(struct common_options *common, const char *command, command_body *body,
+                     void *options)
+{
+    dsajit_context *context = NULL;
+    dsajit_error error;
+    int code = EXIT_DONE;
+    dsajit_status status = command_open(common, DSAJIT_DEVICE_NONE, &context, &error);
+    if (!status)
+        status = body(context, options, &code, &error);
+    if (status) {
+        const int usual = command_fail(common, command, &error);
+        code = code == EXIT_DONE ? usual : code;
+    }
+    dsajit_close(context);
+    return code;
+}
+
 json_t *command_json(const char *command)
 {
     return json_pack("{s:i, s:s}", "schema", 1, "command", command);

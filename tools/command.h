@@ -61,6 +61,16 @@ dsajit_status command_open(struct common_options *common, dsajit_device_kind dev
 
 enum exit_code command_exit_code(dsajit_status status);
 
+/* The body of a command that needs a context but no device. A failure is told for it; *code, which
+   is EXIT_DONE before, may be set to the exit code, for a failure too if its status gives another.
+ */
+typedef dsajit_status command_body(dsajit_context *context, void *options, int *code,
+                                   dsajit_error *error);
+
+/* Opens a context and runs the body; returns the exit code. */
+int command_run_body(struct common_options *common, const char *command, command_body *body,
+                     void *options);
+
 /* Tells a failure (and, with --json, prints it as the command's object); returns its exit code. */
 int command_fail(const struct common_options *common, const char *command,
                  const dsajit_error *error);

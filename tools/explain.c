@@ -57,30 +57,32 @@ static void print_text(const char *variant, const dsajit_cache_explanation *expl
     key_fields_print(fields);
 }
 
+static dsajit_status explain(dsajit_context *context, void *user, int *code, dsajit_error *error)
+{
+    const struct operands *options = user;
+    const char *variant = options->items[0];
+    dsajit_cache_explanation explanation;
+    (void)code;
+    dsajit_status status = dsajit_cache_explain(context, variant, &explanation, error);
+    if (status)
+        return status;
+    json_t *fields = compare(&explanation, error);
+    if (!fields)
+        status = error->status;
+    else if (options->common.json)
+        print_json(variant, &explanation, fields);
+    else
+        print_text(variant, &explanation, fields);
+    json_decref(fields);
+    dsajit_cache_explanation_free(&explanation);
+    return status;
+}
+
 int run_explain(int argc, char **argv)
 {
     struct operands options = {
         .least = 1, .most = 1, .question = "which variant? dsajit variants lists them"};
     if (argp_parse(&explain_argp, argc, argv, 0, NULL, &options))
         return EXIT_PROBLEM;
-    dsajit_context *context = NULL;
-    dsajit_cache_explanation explanation = {0};
-    dsajit_error error;
-    json_t *fields = NULL;
-    dsajit_status status = command_open(&options.common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = dsajit_cache_explain(context, options.items[0], &explanation, &error);
-    if (!status && !(fields = compare(&explanation, &error)))
-        status = error.status;
-    int code = EXIT_DONE;
-    if (status)
-        code = command_fail(&options.common, "explain", &error);
-    else if (options.common.json)
-        print_json(options.items[0], &explanation, fields);
-    else
-        print_text(options.items[0], &explanation, fields);
-    json_decref(fields);
-    dsajit_cache_explanation_free(&explanation);
-    dsajit_close(context);
-    return code;
+    return command_run_body(&options.common, "explain", explain, &options);
 }

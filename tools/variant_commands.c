@@ -24,43 +24,56 @@ const struct argp variants_argp = VARIANT_ARGP(
 typedef dsajit_status text_function(dsajit_context *context, const char *variant, dsajit_text *text,
                                     dsajit_error *error);
 
-static int print_text(int argc, char **argv, const struct argp *argp, const char *name,
-                      text_function *get)
+struct text_command {
+    struct operands operands;
+    const char *name;
+    text_function *get;
+};
+
+static dsajit_status print_text(dsajit_context *context, void *user, int *code, dsajit_error *error)
 {
-    struct operands options = {
-        .least = 1, .most = 1, .question = "which variant? dsajit variants lists them"};
-    if (argp_parse(argp, argc, argv, 0, NULL, &options))
-        return EXIT_PROBLEM;
-    dsajit_error error;
-    dsajit_context *context = NULL;
-    dsajit_text text = {0};
-    dsajit_status status = command_open(&options.common, DSAJIT_DEVICE_NONE, &context, &error);
-    if (!status)
-        status = get(context, options.items[0], &text, &error);
-    int code = EXIT_DONE;
-    if (status) {
-        code = command_fail(&options.common, name, &error);
-    } else if (options.common.json) {
-        json_t *object = command_json(name);
-        json_object_set_new(object, "variant", json_string(options.items[0]));
-        json_object_set_new(object, name, json_stringn(text.data, text.size));
+    const struct text_command *command = user;
+    const char *variant = command->operands.items[0];
+    dsajit_text text;
+    (void)code;
+    dsajit_status status = command->get(context, variant, &text, error);
+    if (status)
+        return status;
+    if (command->operands.common.json) {
+        json_t *object = command_json(command->name);
+        json_object_set_new(object, "variant", json_string(variant));
+        json_object_set_new(object, command->name, json_stringn(text.data, text.size));
         command_print_json(object);
     } else {
         fwrite(text.data, 1, text.size, stdout);
     }
     dsajit_text_free(&text);
-    dsajit_close(context);
-    return code;
+    return DSAJIT_OK;
+}
+
+static int run_text_command(int argc, char **argv, const struct argp *argp, const char *name,
+                            text_function *get)
+{
+    struct text_command command = {
+        .operands = {.least = 1,
+                     .most = 1,
+                     .question = "which variant? dsajit variants lists them"},
+        .name = name,
+        .get = get,
+    };
+    if (argp_parse(argp, argc, argv, 0, NULL, &command))
+        return EXIT_PROBLEM;
+    return command_run_body(&command.operands.common, name, print_text, &command);
 }
 
 int run_source(int argc, char **argv)
 {
-    return print_text(argc, argv, &source_argp, "source", dsajit_get_source);
+    return run_text_command(argc, argv, &source_argp, "source", dsajit_get_source);
 }
 
 int run_isa(int argc, char **argv)
 {
-    return print_text(argc, argv, &isa_argp, "isa", dsajit_get_isa);
+    return run_text_command(argc, argv, &isa_argp, "isa", dsajit_get_isa);
 }
 
 static bool print_variant(void *user, const char *variant)

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$DSAJIT_TEST_SOURCE/completions/dsajit.bash"
 checks=0
 
-# complete_words WORD…: fills COMPREPLY for a command line, its last word being the one at the cursor.
+# complete_words WORD…: fills COMPREPLY for a command line whose last word is at the cursor.
 complete_words() {
     COMP_WORDS=("$DSAJIT_TEST_TOOL" "$@")
     COMP_CWORD=$#

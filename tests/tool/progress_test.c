@@ -254,6 +254,27 @@ static void sigterm_keeps_what_is_finished(void **state)
     expect_resumption(small_cache_count());
 }
 
+/* Whether it is heard before, while or after the signals are watched for. */
+static void interrupted_at_once_it_can_be_run_again(void **state)
+{
+    (void)state;
+    for (long i = 0; i < 5; i++) {
+        struct process process;
+        const struct timespec pause = {.tv_nsec = i * i * 2000000};
+        const pid_t pid = process_start(NULL, "warmup --heads 3 --has-invalid 0");
+        nanosleep(&pause, NULL);
+        kill(pid, SIGINT);
+        process_wait(&process, pid);
+        assert_int_equal(process.exit_code, 130);
+        process_free(&process);
+    }
+    struct process process;
+    process_run(&process, NULL, "warmup --heads 3 --has-invalid 0");
+    assert_int_equal(process.exit_code, 0);
+    process_free(&process);
+    assert_int_equal(small_cache_count(), 2);
+}
+
 static void a_signal_that_is_ignored_stays_ignored(void **state)
 {
     (void)state;
@@ -300,6 +321,7 @@ int main(void)
         cmocka_unit_test(plain_progress_is_silent_about_what_was_there),
         TEST(ctrl_c_keeps_what_is_finished),
         TEST(sigterm_keeps_what_is_finished),
+        TEST(interrupted_at_once_it_can_be_run_again),
         TEST(a_signal_that_is_ignored_stays_ignored),
         TEST(a_second_signal_kills),
     };
