@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 /* What one helper needs: 130 MiB resident were seen for the largest kernel, most of it LLVM's own
- * file pages. */
+   file pages. */
 static const uint64_t helper_memory = 256ull << 20;
 
 /* ---- Limits ---- */
@@ -29,94 +28,103 @@ static int usable_cores(void)
     return online > 0 ? (int)online : 1;
 }
 
-/* The first number in a file, or UINT64_MAX: "max", no number, no file. */
-static uint64_t read_number(const char *path)
+/* Opens ROOT/FOLDER/NAME; NULL when there is none. */
+static FILE *open_file(const char *root, const char *folder, const char *name)
 {
-    uint64_t number = UINT64_MAX;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return UINT64_MAX;
-    if (fscanf(file, "%" SCNu64, &number) != 1)
-        number = UINT64_MAX;
-    fclose(file);
-    return number;
+    struct bytes path = {0};
+    bytes_append_format(&path, "%s%s/%s", root, folder, name);
+    FILE *file = bytes_failed(&path) ? NULL : fopen(bytes_text(&path), "re");
+    bytes_free(&path);
+    return file;
 }
 
-static uint64_t available_memory(void)
+/* The number that a file holds, or UINT64_MAX: "max", nothing, no file. */
+static uint64_t read_number(const char *root, const char *folder, const char *name)
 {
-    uint64_t kibibytes = UINT64_MAX >> 10;
+    char line[64] = "", *end = line;
+    FILE *file = open_file(root, folder, name);
+    if (!file)
+        return UINT64_MAX;
+    if (fgets(line, sizeof line, file))
+        line[strcspn(line, "\n")] = '\0';
+    fclose(file);
+    uint64_t number = strtoull(line, &end, 10);
+    return end == line || *end ? UINT64_MAX : number;
+}
+
+static uint64_t available_memory(const char *root)
+{
+    static const char label[] = "MemAvailable:";
+    uint64_t bytes = UINT64_MAX;
     char line[256];
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (!file)
-        return UINT64_MAX;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kibibytes) == 1)
-            break;
-    fclose(file);
-    return kibibytes << 10;
+    FILE *file = open_file(root, "/proc", "meminfo");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, label, sizeof label - 1) == 0)
+            bytes = strtoull(line + sizeof label - 1, NULL, 10) << 10;
+    if (file)
+        fclose(file);
+    return bytes;
 }
 
-/* What a control group leaves: its limit less its use. */
-static uint64_t group_memory(const char *folder, const char *limit_file, const char *usage_file)
+/* The files of one version of control groups. */
+struct group_version {
+    const char *marker; /* what stands before the path in a line of /proc/self/cgroup */
+    bool starts_line;   /* the marker */
+    const char *mount, *limit, *usage;
+};
+
+/* What a group leaves: its limit less its use. */
+static uint64_t group_memory(const char *root, const char *folder,
+                             const struct group_version *version)
 {
-    struct bytes limit_path = {0}, usage_path = {0};
-    bytes_append_format(&limit_path, "%s/%s", folder, limit_file);
-    bytes_append_format(&usage_path, "%s/%s", folder, usage_file);
-    uint64_t limit = UINT64_MAX, usage = 0;
-    if (!bytes_failed(&limit_path) && !bytes_failed(&usage_path)) {
-        limit = read_number(bytes_text(&limit_path));
-        usage = read_number(bytes_text(&usage_path));
-    }
-    bytes_free(&limit_path);
-    bytes_free(&usage_path);
+    uint64_t limit = read_number(root, folder, version->limit);
+    uint64_t usage = read_number(root, folder, version->usage);
     if (limit == UINT64_MAX || usage == UINT64_MAX)
         return UINT64_MAX;
     return limit > usage ? limit - usage : 0;
 }
 
-/* The tightest of a group and those around it: each can have a limit. Changes `folder`. */
-static uint64_t group_tree_memory(char *folder, size_t root_size, const char *limit_file,
-                                  const char *usage_file)
+/* The tightest of a group and those around it: each can have a limit. */
+static uint64_t group_tree_memory(const char *root, const char *path,
+                                  const struct group_version *version)
 {
     uint64_t least = UINT64_MAX;
-    for (;;) {
-        uint64_t left = group_memory(folder, limit_file, usage_file);
+    struct bytes folder = {0};
+    bytes_append_format(&folder, "%s%s", version->mount, path);
+    while (!bytes_failed(&folder)) {
+        uint64_t left = group_memory(root, bytes_text(&folder), version);
         least = left < least ? left : least;
-        char *slash = strrchr(folder, '/');
-        if (!slash || (size_t)(slash - folder) < root_size)
-            return least;
-        *slash = '\0';
+        const char *slash = strrchr(bytes_text(&folder), '/');
+        size_t size = slash ? (size_t)(slash - bytes_text(&folder)) : 0;
+        if (size < strlen(version->mount))
+            break;
+        folder.size = size;
+        folder.data[size] = 0;
     }
+    bytes_free(&folder);
+    return least;
 }
 
-/* Both versions of control groups: a line "ID:CONTROLLERS:PATH" of /proc/self/cgroup. */
-static uint64_t control_group_memory(void)
+static uint64_t control_group_memory(const char *root)
 {
-    static const struct {
-        const char *marker, *root, *limit, *usage;
-    } versions[] = {
-        {"0::", "/sys/fs/cgroup", "memory.max", "memory.current"},
-        {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"},
+    static const struct group_version versions[] = {
+        {"0::", true, "/sys/fs/cgroup", "memory.max", "memory.current"},
+        {":memory:", false, "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+         "memory.usage_in_bytes"},
     };
     uint64_t least = UINT64_MAX;
     char *line = NULL;
     size_t capacity = 0;
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    FILE *file = open_file(root, "/proc/self", "cgroup");
     while (file && getline(&line, &capacity, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        for (size_t i = 0; i < 2; i++) {
-            const char *path = strstr(line, versions[i].marker);
-            if (!path || (i == 0 && path != line))
+        for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+            const char *marker = strstr(line, versions[i].marker);
+            if (!marker || (versions[i].starts_line && marker != line))
                 continue;
-            struct bytes folder = {0};
-            bytes_append_format(&folder, "%s%s", versions[i].root,
-                                path + strlen(versions[i].marker));
-            if (!bytes_failed(&folder)) {
-                uint64_t left = group_tree_memory((char *)folder.data, strlen(versions[i].root),
-                                                  versions[i].limit, versions[i].usage);
-                least = left < least ? left : least;
-            }
-            bytes_free(&folder);
+            uint64_t left =
+                group_tree_memory(root, marker + strlen(versions[i].marker), &versions[i]);
+            least = left < least ? left : least;
         }
     }
     free(line);
@@ -125,10 +133,15 @@ static uint64_t control_group_memory(void)
     return least;
 }
 
+uint64_t jobs_free_memory(const char *root)
+{
+    uint64_t available = available_memory(root), group = control_group_memory(root);
+    return available < group ? available : group;
+}
+
 int jobs_limit(int requested)
 {
-    uint64_t memory = available_memory(), group = control_group_memory();
-    uint64_t fitting = (memory < group ? memory : group) / helper_memory;
+    uint64_t fitting = jobs_free_memory("") / helper_memory;
     int limit = usable_cores();
     if (fitting < (uint64_t)limit)
         limit = (int)fitting;
@@ -184,7 +197,7 @@ static int try_places(int folder, int count)
 int jobs_enter(int timeout_ms, const atomic_bool *cancel)
 {
     enum { PAUSE_MS = 20 };
-    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000l};
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     int folder = open_places();
     if (folder < 0)
         return -1;
