@@ -25,10 +25,10 @@ environment:
 EOF
 }
 
-# configure_and_build FOLDER CMAKE_OPTION...
+# configure_and_build FOLDER TARGET CMAKE_OPTION...
 configure_and_build() {
-    local folder=$root/$1
-    shift
+    local folder=$root/$1 target=$2
+    shift 2
     # The generator of a folder that exists can't change.
     if [ ! -e "$folder/CMakeCache.txt" ]; then
         set -- -G Ninja "$@"
@@ -36,13 +36,13 @@ configure_and_build() {
     say "building in ${folder#"$root"/}"
     cmake -S "$root" -B "$folder" "$@" "-DDSAJIT_ROCM_PREFIX=$(moved_rocm_prefix)" \
         "-DDSAJIT_WERROR=$([ -n "${CI:-}" ] && echo ON || echo OFF)" --log-level=WARNING
-    cmake --build "$folder" --parallel "$(nproc)"
+    cmake --build "$folder" --target "$target" --parallel "$(nproc)"
 }
 
 build() {
     need_packages
     need_rocm
-    configure_and_build build -DCMAKE_BUILD_TYPE=Release
+    configure_and_build build all -DCMAKE_BUILD_TYPE=Release
 }
 
 demo() {
@@ -54,21 +54,26 @@ demo() {
     done
 }
 
-# run_tests FOLDER: shows what ctest shows and keeps it for the summary.
+# run_tests FOLDER CTEST_OPTION...: shows what ctest shows and keeps it for the summary.
 run_tests() {
+    local folder=$root/$1
     say "testing in $1"
-    ctest --test-dir "$root/$1" --parallel "$(nproc)" --output-on-failure --no-tests=error |
-        tee "$root/$1/ctest.log"
+    shift
+    ctest --test-dir "$folder" --parallel "$(nproc)" --output-on-failure --no-tests=error "$@" |
+        tee "$folder/ctest.log"
 }
 
 run_all_tests() {
     build
     run_tests build
-    configure_and_build build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    configure_and_build build-asan all -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DDSAJIT_SANITIZE=address,undefined
     run_tests build-asan
+    configure_and_build build-tsan threads_tests -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DDSAJIT_SANITIZE=thread
+    run_tests build-tsan --label-regex threads
     say "summary"
-    for folder in build build-asan; do
+    for folder in build build-asan build-tsan; do
         printf '%s: %s\n' "$folder" "$(grep 'tests passed' "$root/$folder/ctest.log")"
     done
 }

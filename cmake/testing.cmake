@@ -10,6 +10,9 @@
 #   DSAJIT_TEST_SOURCE    the repository root
 # dsajit_set_test_environment(<test>...) does the same for a test made by add_test().
 
+# What the thread sanitizer is to see: the tests with the label "threads" and what they run.
+add_custom_target(threads_tests)
+
 function(dsajit_set_test_environment)
     foreach(name IN LISTS ARGN)
         set(state ${PROJECT_BINARY_DIR}/tests/state/${name})
@@ -64,6 +67,9 @@ function(dsajit_add_test name)
     endif()
     if(arg_LABELS)
         set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+        if("threads" IN_LIST arg_LABELS)
+            add_dependencies(threads_tests ${name})
+        endif()
     endif()
     if(arg_ENVIRONMENT)
         set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")

@@ -198,7 +198,7 @@ static dsajit_status find_rocm(const char *option, const char *folder, struct lo
             return take_named_prefix(named, variables[i], location, error);
     }
     if (take_prefix("/opt/rocm", "/opt/rocm", true, location) ||
-        library_path_search(take_system_folder, location))
+        library_path_search("libhiprtc.so", take_system_folder, location))
         return DSAJIT_OK;
 
     char *named = private_prefix(folder);

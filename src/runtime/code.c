@@ -16,6 +16,20 @@ static void append_options(struct bytes *text)
         bytes_append_format(text, "%s%s", i ? " " : "", codegen_options[i]);
 }
 
+/* A host without a compiler, or with one that fails, serves what other toolchains made. */
+static void append_toolchain(dsajit_context *context, struct cache_key *key)
+{
+    const struct toolchain *toolchain;
+    dsajit_error problem;
+    dsajit_status status = context_toolchain(context, &toolchain, &problem);
+    if (!status)
+        bytes_append_text(&key->toolchain, toolchain->identity);
+    else if (status != DSAJIT_ERROR_TOOLCHAIN_MISSING)
+        log_message(&context->log, DSAJIT_LOG_WARNING,
+                    "the toolchain can't be identified now, so a kernel of any will do: %s",
+                    problem.message);
+}
+
 dsajit_status code_key(dsajit_context *context, const struct variant *variant,
                        struct cache_key *key, struct bytes *source, dsajit_error *error)
 {
@@ -34,9 +48,7 @@ dsajit_status code_key(dsajit_context *context, const struct variant *variant,
     cache_key_append(key, "source", hex);
     cache_key_append(key, "target", architectures[variant->architecture]);
     cache_key_append(key, "options", bytes_text(&options));
-    const struct toolchain *toolchain;
-    if (!context_toolchain(context, &toolchain, NULL))
-        bytes_append_text(&key->toolchain, toolchain->identity);
+    append_toolchain(context, key);
     if (bytes_failed(&text) || bytes_failed(&options) || bytes_failed(&key->base) ||
         bytes_failed(&key->toolchain))
         status = error_set(error, DSAJIT_ERROR_OUT_OF_MEMORY, "no memory for a cache key");
@@ -117,8 +129,8 @@ static dsajit_status pass_seal(dsajit_context *context, const struct cache_key *
 }
 
 static dsajit_status compile(dsajit_context *context, const struct code_request *wanted,
-                             const struct cache_key *key, const struct bytes *source,
-                             struct code *code, dsajit_error *error)
+                             struct cache_key *key, const struct bytes *source, struct code *code,
+                             dsajit_error *error)
 {
     dsajit_status status = pass_seal(context, key, error);
     const struct toolchain *toolchain;
@@ -126,6 +138,9 @@ static dsajit_status compile(dsajit_context *context, const struct code_request 
         status = context_toolchain(context, &toolchain, error);
     if (status)
         return status;
+    /* It may have been unknown when the key was made; an entry must say what it was compiled by. */
+    if (!key->toolchain.size)
+        bytes_append_text(&key->toolchain, toolchain->identity);
     const struct compile_request request = {
         .source = bytes_text(source),
         .name = families[wanted->variant->family].template_name,
@@ -158,7 +173,7 @@ static dsajit_status compile(dsajit_context *context, const struct code_request 
 
 /* A miss: one compile a key, as far as the lock holds. */
 static dsajit_status compile_once(dsajit_context *context, const struct code_request *request,
-                                  const struct cache_key *key, const struct bytes *source,
+                                  struct cache_key *key, const struct bytes *source,
                                   struct code *code, dsajit_error *error)
 {
     int lock;

@@ -123,7 +123,9 @@ dsajit_status context_toolchain(dsajit_context *context, const struct toolchain 
         context->toolchain_status =
             compiler_toolchain(context->compiler, cache_directory(context->cache),
                                &context->toolchain, &context->toolchain_error);
-        context->toolchain_known = true;
+        /* That there is none is final; that it couldn't be asked may pass. */
+        context->toolchain_known = context->toolchain_status == DSAJIT_OK ||
+                                   context->toolchain_status == DSAJIT_ERROR_TOOLCHAIN_MISSING;
     }
     dsajit_status status = context->toolchain_status;
     if (status && error)

@@ -38,7 +38,8 @@ struct dsajit_context {
  * load and a comparison. */
 dsajit_status context_check(const dsajit_context *context, dsajit_error *error);
 
-/* The toolchain, looked for once per context. The result is owned by the context. */
+/* The toolchain, looked for until there is an answer: it, or TOOLCHAIN_MISSING. The result is owned
+   by the context. */
 dsajit_status context_toolchain(dsajit_context *context, const struct toolchain **toolchain,
                                 dsajit_error *error);
 

@@ -365,6 +365,34 @@ static void strict_mode_never_compiles_and_cannot_be_left(void **state)
     assert_int_equal(dsajit_seal(fixture->context, DSAJIT_SEAL_OFF, NULL), DSAJIT_ERROR_SEALED);
 }
 
+/* A compiler that can't even say what it is must not keep a server from what was prebuilt. */
+static void a_hanging_toolchain_costs_a_warning_where_the_kernel_is_prebuilt(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log log = {0};
+    dsajit_kernel_info info;
+    dsajit_error error = {0};
+    assert_int_equal(dsajit_prepare(fixture->context, two_heads, &info, NULL), DSAJIT_OK);
+    dsajit_close(fixture->context);
+    char *empty = make_directory("empty-cache");
+    const char *const prebuilt[] = {fixture->cache, NULL};
+    fixture->options.cache_directory = empty;
+    fixture->options.prebuilt = prebuilt;
+    fixture->options.compiler = HANGING_HELPER;
+    fixture->options.compile_timeout_ms = 300;
+    fixture->options.log = keep_log;
+    fixture->options.log_user = &log;
+    open_context(fixture);
+    if (dsajit_prepare(fixture->context, two_heads, &info, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(info.origin, DSAJIT_ORIGIN_PREBUILT);
+    assert_int_equal(log.warnings, 1);
+    assert_non_null(strstr(log.last, "toolchain"));
+    assert_int_equal(dsajit_prepare(fixture->context, three_heads, &info, NULL),
+                     DSAJIT_ERROR_TIMEOUT);
+    free(empty);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -380,6 +408,7 @@ int main(void)
         TEST(options_that_make_no_sense_are_refused),
         TEST(after_a_seal_a_compile_is_an_error_that_names_key_and_directory),
         TEST(a_warning_seal_counts_and_names_each_compile),
+        TEST(a_hanging_toolchain_costs_a_warning_where_the_kernel_is_prebuilt),
         TEST(strict_mode_never_compiles_and_cannot_be_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
