@@ -254,7 +254,8 @@ static void sigterm_keeps_what_is_finished(void **state)
     expect_resumption(small_cache_count());
 }
 
-/* Whether it is heard before, while or after the signals are watched for. */
+/* Whether it is heard before, while or after the signals are watched for; on a slow machine all may
+   be finished by then. */
 static void interrupted_at_once_it_can_be_run_again(void **state)
 {
     (void)state;
@@ -265,7 +266,8 @@ static void interrupted_at_once_it_can_be_run_again(void **state)
         nanosleep(&pause, NULL);
         kill(pid, SIGINT);
         process_wait(&process, pid);
-        assert_int_equal(process.exit_code, 130);
+        const bool finished = process.exit_code == 0 && small_cache_count() == 2;
+        assert_true(finished || process.exit_code == 130);
         process_free(&process);
     }
     struct process process;
