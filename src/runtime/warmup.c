@@ -95,17 +95,16 @@ static void warm_variant(struct warmup *warmup, struct compiler_worker *compiler
     }
 }
 
-/* Takes the next variant; false when there is none or the warmup was cancelled. */
+/* Takes the next variant, with the mutex held; false when there is none or the warmup was
+ * cancelled. */
 static bool take_next(struct warmup *warmup, int worker, size_t *index)
 {
-    pthread_mutex_lock(&warmup->mutex);
     bool taken = warmup->next < warmup->plan->count && !atomic_load(&warmup->cancelled);
     if (taken) {
         *index = warmup->next++;
-        warmup->running[worker] = *index + 1;
         warmup->results[*index].worker = worker;
     }
-    pthread_mutex_unlock(&warmup->mutex);
+    warmup->running[worker] = taken ? *index + 1 : 0;
     return taken;
 }
 
@@ -115,14 +114,18 @@ static void *work(void *argument)
     struct warmup *warmup = worker->warmup;
     struct compiler_worker compiler = {0};
     size_t index;
-    while (take_next(warmup, worker->index, &index)) {
+    pthread_mutex_lock(&warmup->mutex);
+    bool taken = take_next(warmup, worker->index, &index);
+    while (taken) {
+        pthread_mutex_unlock(&warmup->mutex);
         warm_variant(warmup, &compiler, index);
         pthread_mutex_lock(&warmup->mutex);
-        warmup->running[worker->index] = 0;
         warmup->finished[warmup->finished_count++] = index;
+        /* In one step, so that whoever hears of this one is told which is next. */
+        taken = take_next(warmup, worker->index, &index);
         pthread_cond_signal(&warmup->changed);
-        pthread_mutex_unlock(&warmup->mutex);
     }
+    pthread_mutex_unlock(&warmup->mutex);
     compiler_worker_end(&compiler);
     pthread_mutex_lock(&warmup->mutex);
     warmup->workers_left--;

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-enum { WIDTH = 60, CTRL_C = 3 };
+enum { WIDTH = 60, WIDE = 160, CTRL_C = 3 };
 
 /* ---- On a terminal ---- */
 
@@ -23,9 +23,10 @@ static const char *const colours[] = {"TERM=xterm", "NO_COLOR=", NULL};
 static const char *const no_colours[] = {"TERM=xterm", "NO_COLOR=1", NULL};
 static const char *const dumb[] = {"TERM=dumb", NULL};
 
-static void run_on_terminal(struct terminal *terminal, const char *const *environment)
+static void run_on_terminal(struct terminal *terminal, unsigned short width,
+                            const char *const *environment)
 {
-    terminal_start(terminal, WIDTH, environment, "warmup --jobs 1 --heads 3 --has-invalid 0");
+    terminal_start(terminal, width, environment, "warmup --jobs 1 --heads 3 --has-invalid 0");
     const int code = terminal_end(terminal);
     if (code)
         fail_msg("exit code %d: %s", code, terminal->text);
@@ -53,7 +54,7 @@ static void a_terminal_gets_one_line_drawn_again(void **state)
 {
     (void)state;
     struct terminal terminal;
-    run_on_terminal(&terminal, colours);
+    run_on_terminal(&terminal, WIDE, colours);
     assert_contains(terminal.text, "[##########          ] 1/2");
     assert_contains(terminal.text, "[####################] 2/2");
     assert_contains(terminal.text, "sparse_mla heads=3");
@@ -66,7 +67,7 @@ static void the_line_is_never_wider_than_the_terminal(void **state)
 {
     (void)state;
     struct terminal terminal;
-    run_on_terminal(&terminal, no_colours);
+    run_on_terminal(&terminal, WIDTH, no_colours);
     const char *result = strstr(terminal.text, "2 of 2");
     terminal.text[result - terminal.text] = '\0';
     assert_true(widest(terminal.text) == WIDTH - 1);
@@ -78,7 +79,7 @@ static void no_color_leaves_a_bar_without_colour(void **state)
 {
     (void)state;
     struct terminal terminal;
-    run_on_terminal(&terminal, no_colours);
+    run_on_terminal(&terminal, WIDTH, no_colours);
     assert_contains(terminal.text, "] 1/2");
     assert_int_equal(count_of(terminal.text, "\033[32m"), 0);
     terminal_free(&terminal);
@@ -88,7 +89,7 @@ static void a_dumb_terminal_gets_plain_lines(void **state)
 {
     (void)state;
     struct terminal terminal;
-    run_on_terminal(&terminal, dumb);
+    run_on_terminal(&terminal, WIDTH, dumb);
     assert_int_equal(count_of(terminal.text, "\033"), 0);
     assert_contains(terminal.text, "[1/2] sparse_mla/gfx950/heads=3");
     assert_contains(terminal.text, ": compiled in ");
