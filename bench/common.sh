@@ -1,5 +1,11 @@
 # shellcheck shell=bash
-# Sourced by the benchmarks that are scripts. DSAJIT names the command.
+# Sourced by the benchmarks that are scripts. DSAJIT names the command, MEMORY the program of that
+# benchmark; the default is what the folder build/ holds.
+
+build=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build
+DSAJIT=${DSAJIT:-$build/dsajit}
+export MEMORY=${MEMORY:-$build/bench/memory}
+export DSAJIT_EMULATOR=${DSAJIT_EMULATOR:-$build/libdsajit_emulator.so}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/dsajit-bench-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
