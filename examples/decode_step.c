@@ -165,8 +165,7 @@ static void upload_activations(const struct buffer *buffer)
 
 /* ---- The layer ---- */
 
-/* The step's tokens: activations, and slots where their keys go. Of a prompt or of a decode step.
- */
+/* Tokens of a prompt or of a decode step: activations, and the slots where their keys go. */
 struct tokens {
     struct buffer index_k, kv_c, k_pe, slots;
 };

@@ -16,8 +16,7 @@
 dsajit_status case_directory_read(const char *directory, struct problem *problem,
                                   dsajit_error *error);
 
-/* Writes out.bf16.bin and, unless `lse` is NULL, lse.f32.bin, making the folder if it is missing.
- */
+/* Writes out.bf16.bin and, unless `lse` is NULL, lse.f32.bin; makes the folder if need be. */
 dsajit_status case_directory_write_results(const char *directory, const struct problem *problem,
                                            const uint16_t *out, const float *lse,
                                            dsajit_error *error);

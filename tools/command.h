@@ -62,8 +62,7 @@ dsajit_status command_open(struct common_options *common, dsajit_device_kind dev
 enum exit_code command_exit_code(dsajit_status status);
 
 /* The body of a command that needs a context but no device. A failure is told for it; *code, which
-   is EXIT_DONE before, may be set to the exit code, for a failure too if its status gives another.
- */
+   is EXIT_DONE before, may be set to the exit code, also of a failure that would give another. */
 typedef dsajit_status command_body(dsajit_context *context, void *options, int *code,
                                    dsajit_error *error);
 

@@ -56,8 +56,7 @@ typedef struct dsajit_cache_entry {
     size_t section_count;
 } dsajit_cache_entry;
 
-/* Called with each entry; return false to stop. Must not call the same context's cache functions.
- */
+/* Called with each entry; returns false to stop. Must not call the context's cache functions. */
 typedef bool (*dsajit_cache_entry_function)(void *user, const dsajit_cache_entry *entry);
 
 /* Reads and verifies every entry file of every layer, the writable one first, by name within a
@@ -239,8 +238,8 @@ typedef struct dsajit_cache_export_options {
         sizeof(dsajit_cache_export_options), 0, 0                                                  \
     }
 
-/* Writes a bundle to a file, by rename. It is made in memory. `options` and `report` may be NULL.
- */
+/* Makes a bundle in memory and writes it to a file, by rename. `options` and `report` may be
+   NULL. */
 DSAJIT_API dsajit_status dsajit_cache_export(dsajit_context *context, const char *path,
                                              const dsajit_cache_export_options *options,
                                              dsajit_bundle_report *report, dsajit_error *error);

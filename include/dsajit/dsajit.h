@@ -174,12 +174,17 @@ enum {
     DSAJIT_HEADS_MAX = 16
 };
 
-/* The arguments of sparse MLA forward over an fp8_ds_mla cache:
-     x[j]   = sum_d q[t,h,d] * K[j,d],  j over kv_indices[kv_indptr[t] … kv_indptr[t+1]-1], K =
-   latent ++ rope lse    = ln sum_j exp(softmax_scale * x[j]) out[d] = sum_j exp(softmax_scale *
-   x[j] - lse) * latent[j,d] A row without an unmasked key gives out = 0 and lse = -inf. Start from
-   a zeroed struct with struct_size set. All tensors are on one ROCm device (kDLROCM), on the
-   emulator too. Strides are in elements; NULL strides mean row-major. */
+/* The arguments of sparse MLA forward over an fp8_ds_mla cache. Of a token t and a head h, with j
+   over kv_indices[kv_indptr[t] … kv_indptr[t + 1] - 1] and K[j] record j's latent and rope values:
+
+       x[j]   = sum over d of q[t,h,d] * K[j,d]
+       lse    = ln of the sum over j of exp(softmax_scale * x[j])
+       out[d] = sum over j of exp(softmax_scale * x[j] - lse) * latent[j,d]
+
+   A row without an unmasked key gives out = 0 and lse = -inf.
+
+   Start from a zeroed struct with struct_size set. All tensors are on one ROCm device (kDLROCM), on
+   the emulator too. Strides are in elements; NULL strides mean row-major. */
 typedef struct dsajit_sparse_mla_arguments {
     size_t struct_size; /* sizeof(dsajit_sparse_mla_arguments) */
     const DLTensor

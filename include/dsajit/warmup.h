@@ -18,8 +18,7 @@ typedef struct dsajit_plan dsajit_plan;
 DSAJIT_API dsajit_status dsajit_plan_create(dsajit_plan **plan, dsajit_error *error);
 DSAJIT_API void dsajit_plan_free(dsajit_plan *plan);
 
-/* Adds every variant that a selection covers (see dsajit_visit_variants) and that the plan lacks.
- */
+/* Adds the variants that a selection covers (see dsajit_visit_variants) and the plan lacks. */
 DSAJIT_API dsajit_status dsajit_plan_add(dsajit_plan *plan, const char *selection,
                                          dsajit_error *error);
 

@@ -9,8 +9,7 @@
 
 enum { ENTRY_FORMAT_VERSION = 1, ENTRY_SIZE_MAX = 256 << 20 };
 
-/* Appends the file's bytes; the same input gives the same bytes. INVALID_ARGUMENT, OUT_OF_MEMORY.
- */
+/* Appends the file's bytes: the same for the same input. INVALID_ARGUMENT, OUT_OF_MEMORY. */
 dsajit_status entry_build(const struct cache_key *key, const struct cache_section *sections,
                           size_t section_count, struct bytes *file, dsajit_error *error);
 

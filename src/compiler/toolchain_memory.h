@@ -1,5 +1,4 @@
-/* Remembers a toolchain's identity in a file, for as long as its libraries' files stay as they are.
- */
+/* Remembers a toolchain's identity in a file, as long as its libraries' files stay the same. */
 #ifndef COMPILER_TOOLCHAIN_MEMORY_H
 #define COMPILER_TOOLCHAIN_MEMORY_H
 

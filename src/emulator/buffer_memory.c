@@ -96,8 +96,7 @@ static bool load(struct wave *wave, const struct instruction *instruction)
                             : vector_load(wave, instruction);
 }
 
-/* Caches are not modelled, but what these order for other workgroups must be ordered on the host.
- */
+/* Caches are not modelled, but what these order for other workgroups is ordered on the host. */
 static bool write_back(struct wave *wave, const struct instruction *instruction)
 {
     atomic_thread_fence(memory_order_seq_cst);

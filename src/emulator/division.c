@@ -135,8 +135,7 @@ static bool execute_v_div_scale_f64(struct wave *wave, const struct instruction 
     return true;
 }
 
-/* ---- v_div_fmas: lanes of VCC scale, up or down by how large the approximate quotient, c, is ----
- */
+/* ---- v_div_fmas: lanes of VCC scale, up or down by the size of the approximate quotient ---- */
 
 static void fmas_f32(uint32_t *restrict result, const uint32_t *const *sources, uint64_t scaling)
 {

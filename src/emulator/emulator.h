@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where code objects are inspected and the results kept; NULL members mean the environment's and
-   the default places, as in the library. For code objects loaded from then on. Strings are copied.
- */
+/* Where code objects loaded from then on are inspected and the results kept. NULL members mean the
+   environment's and the default places, as in the library. Strings are copied. */
 struct dsajit_emulator_options {
     size_t struct_size; /* sizeof(struct dsajit_emulator_options), so that members can be added */
     const char *cache_directory; /* "": keep nothing */

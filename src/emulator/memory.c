@@ -28,8 +28,8 @@ struct device_memory {
     size_t page_size, capacity, used;
     struct region *live; /* sorted by address, none overlap */
     size_t live_count, live_room;
-    struct region quarantine[QUARANTINE_SIZE]; /* a ring of freed allocations, mapped without access
-                                                */
+    /* A ring of freed allocations, mapped without access. */
+    struct region quarantine[QUARANTINE_SIZE];
     size_t quarantine_next;
     /* Changes whenever a region goes away: what a hint remembers is then in doubt. */
     atomic_uint_least64_t generation;
@@ -264,8 +264,7 @@ static const struct region *find_freed(const struct device_memory *memory, uint6
     return NULL;
 }
 
-/* Says what is wrong with an access that device_memory_check refuses: what it lies in, or next to.
- */
+/* Says why device_memory_check refuses an access: what it lies in, or next to. */
 static void explain(const struct device_memory *memory, uint64_t address, size_t size,
                     char why[MEMORY_WHY_SIZE])
 {

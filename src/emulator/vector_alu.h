@@ -28,8 +28,7 @@ typedef void (*lane_loop64)(uint64_t *restrict result, const uint64_t *const *so
 #define LANE_LOOP
 #endif
 
-/* The parts of a loop that differ by the number of sources: statements without the last semicolon.
- */
+/* What differs in a loop by the number of sources: statements without the last semicolon. */
 #define LOOP_SOURCES_1(bits) const bits *restrict lanes_a = sources[0]
 #define LOOP_SOURCES_2(bits)                                                                       \
     LOOP_SOURCES_1(bits);                                                                          \
@@ -45,9 +44,8 @@ typedef void (*lane_loop64)(uint64_t *restrict result, const uint64_t *const *so
     LOOP_VALUES_2(type, load);                                                                     \
     const type c = load(lanes_c[lane])
 
-/* A loop `name` over `count` sources: `load` makes a source of C type `type` from the bits of a
-   lane, `store` makes bits from the expression's value. Both are functions or parenthesised casts.
- */
+/* A loop `name` over `count` sources: `load` makes a source of C type `type` from a lane's bits,
+   `store` makes bits from the expression's value. Both are functions or parenthesised casts. */
 #define DEFINE_LOOP_OF(bits, name, count, type, load, store, expression)                           \
     LANE_LOOP static void name(bits *restrict result, const bits *const *sources)                  \
     {                                                                                              \

@@ -55,8 +55,7 @@ static bool run_integer(struct wave *wave, const struct instruction *instruction
     return true;
 }
 
-/* Who decides about NaNs: the rule of arithmetic, or an operation that chooses among its sources.
- */
+/* Who decides about NaNs: the rule of arithmetic, or an operation that chooses a source. */
 enum nan_rule { NANS_SETTLE, NANS_OF_LOOP };
 
 static void quiet_lanes(uint32_t lanes[LANES])

@@ -109,8 +109,7 @@ void wave_issue(struct wave *wave, struct outstanding_queue *queue, const struct
 void wave_wait(struct wave *wave, unsigned vector_memory, unsigned lds_memory);
 
 /* For operations that touch registers no operand names (M0-relative moves, implicit M0 or VCC):
-   false after a fault if one of them is in flight. The dispatcher has done this for every operand.
- */
+   false after a fault if one is in flight. The dispatcher has done this for every operand. */
 bool wave_check_scalar(struct wave *wave, const struct instruction *instruction, unsigned first,
                        unsigned count);
 bool wave_check_vector(struct wave *wave, const struct instruction *instruction, unsigned first,

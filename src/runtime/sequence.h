@@ -1,6 +1,5 @@
 /* Calls made of several kernels. A function makes the kernels' calls one after another; what is
-   done with each is the business of who goes through the sequence: checking, planning, enqueuing.
- */
+   done with each (checking, planning, enqueuing) is up to who goes through the sequence. */
 #ifndef RUNTIME_SEQUENCE_H
 #define RUNTIME_SEQUENCE_H
 

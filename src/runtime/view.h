@@ -1,5 +1,4 @@
-/* Tensors that a call makes for its kernels: over a part of a workspace, or of a caller's tensor.
- */
+/* Tensors that a call makes for its kernels: a part of a workspace or of a caller's tensor. */
 #ifndef RUNTIME_VIEW_H
 #define RUNTIME_VIEW_H
 

@@ -1,5 +1,4 @@
-/* What the tests of the public API share: a context on a cache of its own, and what a visit shows.
- */
+/* What the tests of the public API share: a context with its own cache, and what a visit shows. */
 #ifndef TESTS_CACHE_API_FIXTURE_H
 #define TESTS_CACHE_API_FIXTURE_H
 

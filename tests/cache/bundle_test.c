@@ -1,5 +1,4 @@
-/* Bundles: what is written, and what is refused. libarchive gives a second opinion on the archives.
- */
+/* Bundles: what is written, and what is refused. libarchive is a second opinion on archives. */
 #include "support.h"
 
 #include "base/file.h"

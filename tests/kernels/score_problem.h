@@ -30,8 +30,7 @@ void score_problem_free(struct score_problem *problem);
 
 enum score_windows {
     WINDOWS_OF_ROWS,    /* starts, ends and, paged with several requests, row_requests */
-    WINDOWS_OF_LENGTHS, /* context_lens [R]: of N rows the last sees all tokens, starts don't count
-                         */
+    WINDOWS_OF_LENGTHS, /* context_lens [R]: the last of N rows sees all; starts don't count */
     WINDOWS_OF_ENDS     /* context_lens [R, N], starts don't count */
 };
 
