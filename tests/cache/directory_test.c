@@ -121,8 +121,7 @@ static void prebuilt_layers_come_from_the_environment(void **state)
 
 /* ---- Unusable directories ---- */
 
-/* Opens a cache in `folder`, which has to be refused with one warning, and to serve nevertheless.
- */
+/* Opens a cache in `folder`, which has to be refused with one warning, and to serve anyway. */
 static void assert_refused(const char *folder, const char *reason)
 {
     struct log_lines lines;

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A process's life with one key: look, lock, look again, compile, publish. True when it was a hit.
- */
+/* A process's life with one key: look, lock, look again, compile, publish. True for a hit. */
 static bool use(struct cache *cache, const char *name, const char *toolchain)
 {
     struct cache_key key = make_key(name, toolchain);

@@ -89,8 +89,7 @@ static void claim_overflow(void)
     hang();
 }
 
-/* As much as may be claimed, and less than that: the client must not wait for memory it never gets.
- */
+/* As much as may be claimed, and less than that: the client must not wait for what never comes. */
 static void stop_halfway(void)
 {
     claim(UINT64_C(256) << 20);

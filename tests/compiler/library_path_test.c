@@ -31,8 +31,7 @@ static void put_u32(struct bytes *bytes, uint32_t value)
     bytes_append(bytes, &value, sizeof value);
 }
 
-/* A cache of two libraries named libhiprtc, one other, in glibc's layout: header, entries, strings.
- */
+/* A cache of two libraries named libhiprtc and another, as glibc has it: header, entries, text. */
 static void make_cache(struct bytes *cache)
 {
     static const char strings[] = "libhiprtc.so.7\0/opt/a/lib/libhiprtc.so.7\0"

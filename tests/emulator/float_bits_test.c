@@ -41,8 +41,7 @@ static void check_encoding(float value)
         fail_msg("%a: 0x%x instead of 0x%x", (double)value, half_encode(value), expected);
 }
 
-/* Every half, every midpoint between two, and their neighbours; every NaN's payload that is kept.
- */
+/* Every half, every midpoint between two, and their neighbours; every NaN payload that is kept. */
 static void encoding_rounds_to_nearest_even(void **state)
 {
     (void)state;

@@ -157,8 +157,7 @@ static void fp8_16x16x32(void **state)
     check_multiplication(&(struct multiplication){source, 16, 32, &format_fp8, &format_bf8, false});
 }
 
-/* fp8 and fp4 together, a scale for every 32 elements, in different bytes of the scale registers.
- */
+/* fp8 and fp4 together, a scale for every 32 elements, in various bytes of the scale registers. */
 static void scaled_fp8_and_fp4_16x16x128(void **state)
 {
     (void)state;

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-/* s6 holds 3; lane l holds 1000 r + l in each v[r], r up to 19. The value of lane 5 of v[r] after.
- */
+/* s6 holds 3; lane l holds 1000 r + l in each v[r], r up to 19. Returns lane 5 of v[r] after. */
 static uint32_t run(const char *assembly, unsigned r)
 {
     struct harness harness;

@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Registers: data from v32 and v64 on, random bits in v2, the scale in v4, the result from v96 on.
- */
+/* Registers: data from v32 and v64 on, random bits in v2, the scale in v4, results from v96 on. */
 enum { DATA = 32, SECOND_DATA = 64, RANDOM = 2, SCALE = 4, RESULT = 96 };
 
 /* What the result registers hold before. */

@@ -1,5 +1,4 @@
-/* The command's conventions: exit codes, where the output goes, JSON, messages. Compiles nothing.
- */
+/* The command's conventions: exit codes, where output goes, JSON, messages. Compiles nothing. */
 #include "process.h"
 
 #include <dsajit/dsajit.h>

@@ -13,8 +13,7 @@ struct process {
 };
 
 /* Runs DSAJIT_TEST_TOOL with `arguments`, words separated by blanks (a word may hold none), in this
-   process's environment with `environment` on top: NULL, or a NULL-terminated list of NAME=VALUE.
- */
+   process's environment with `environment` on top: NULL or a NULL-terminated list of NAME=VALUE. */
 void process_run(struct process *process, const char *const *environment, const char *arguments,
                  ...) __attribute__((format(printf, 3, 4)));
 void process_free(struct process *process);
