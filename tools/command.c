@@ -26,7 +26,7 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option common_table[] = {
     {"json", 'j', NULL, 0, "Print one JSON object on standard output", 0},
-    {"verbose", 'v', NULL, 0, "Say more on standard error; twice for debugging", 0},
+    {"verbose", 'v', NULL, 0, "Say more on standard error", 0},
     {0},
 };
 

@@ -148,6 +148,21 @@ static bool is_in_group(const struct command *command, const char *word)
     return strncmp(command->name, word, size) == 0 && command->name[size] == ' ';
 }
 
+/* "dsajit cache --help": what there is of that first word. False when there is nothing. */
+static bool explain_group(int count, char **words)
+{
+    bool any = false;
+    if (count < 2 || (strcmp(words[1], "--help") != 0 && strcmp(words[1], "-?") != 0))
+        return false;
+    for (size_t i = 0; i < command_count; i++) {
+        if (is_in_group(&commands[i], words[0])) {
+            printf("  %-16s %s\n", commands[i].name, commands[i].summary);
+            any = true;
+        }
+    }
+    return any;
+}
+
 static int refuse_command(int count, char **words)
 {
     fprintf(stderr, "dsajit: there is no command '%s%s%s'", words[0], count > 1 ? " " : "",
@@ -232,7 +247,7 @@ static int run_command(int count, char **words)
     int used;
     const struct command *command = find_command(count, words, &used);
     if (!command)
-        return refuse_command(count, words);
+        return explain_group(count, words) ? EXIT_DONE : refuse_command(count, words);
     char name[64];
     snprintf(name, sizeof name, "dsajit %s", command->name);
     words[used - 1] = name;

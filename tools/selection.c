@@ -51,8 +51,7 @@ static const struct argp_option option_table[] = {
      1},
     {"plan", OPTION_PLAN, "FILE", 0,
      "What a plan file lists: {\"schema\": 1, \"variants\": [SELECTION, ...]}. May be given "
-     "several "
-     "times",
+     "several times",
      1},
     {"model", OPTION_MODEL, "CONFIG.JSON", 0, "What a rank of this model needs", 1},
     {0},

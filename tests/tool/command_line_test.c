@@ -41,6 +41,7 @@ static void help_is_a_result(void **state)
     expect("help variants", 0, "[SELECTION]", NULL);
     expect("run sparse-mla --help", 0, "--case", NULL);
     expect("doctor --help", 0, "--json", NULL);
+    expect("cache --help", 0, "cache verify", NULL);
 }
 
 static void the_version_is_the_librarys(void **state)
