@@ -122,8 +122,9 @@ static void check_norm(const struct indexer_case *c)
     free(cache);
 }
 
-static void check_case(const char *name)
+static void check_case(void **state)
 {
+    const char *name = *state;
     struct indexer_case index_case;
     index_case_read(name, &index_case);
     check_queries(&index_case);
@@ -132,48 +133,8 @@ static void check_case(const char *name)
     indexer_case_free(&index_case);
 }
 
-static void fp8_decode(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_decode");
-}
-
-static void fp8_prefill(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_prefill");
-}
-
-static void fp8_speculative(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_spec");
-}
-
-static void mxfp4_decode(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_decode");
-}
-
-static void mxfp4_prefill(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_prefill");
-}
-
-static void mxfp4_speculative(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_spec");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fp8_decode),      cmocka_unit_test(fp8_prefill),
-        cmocka_unit_test(fp8_speculative), cmocka_unit_test(mxfp4_decode),
-        cmocka_unit_test(mxfp4_prefill),   cmocka_unit_test(mxfp4_speculative),
-    };
+    const struct CMUnitTest tests[] = {INDEX_CASE_TESTS(check_case)};
     return cmocka_run_group_tests(tests, harness_open, harness_close);
 }

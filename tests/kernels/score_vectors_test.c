@@ -193,59 +193,21 @@ static void check_gathered(const struct indexer_case *c)
     free(ends);
 }
 
-static void check_case(const char *name, bool equal_rows)
+/* In decode cases all requests have equally many rows, and the last of them sees all tokens. */
+static void check_case(void **state)
 {
+    const char *name = *state;
     struct indexer_case c;
     index_case_read(name, &c);
     check_rows_of_requests(&c);
     check_gathered(&c);
-    if (equal_rows) /* of requests, and the last of them sees all tokens */
+    if (strstr(name, "_decode"))
         check_context_lens(&c);
     indexer_case_free(&c);
 }
 
-static void fp8_decode(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_decode", true);
-}
-
-static void fp8_speculative(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_spec", false);
-}
-
-static void fp8_prefill(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_prefill", false);
-}
-
-static void mxfp4_decode(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_decode", true);
-}
-
-static void mxfp4_speculative(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_spec", false);
-}
-
-static void mxfp4_prefill(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_prefill", false);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fp8_decode),        cmocka_unit_test(fp8_speculative),
-        cmocka_unit_test(fp8_prefill),       cmocka_unit_test(mxfp4_decode),
-        cmocka_unit_test(mxfp4_speculative), cmocka_unit_test(mxfp4_prefill),
-    };
+    const struct CMUnitTest tests[] = {INDEX_CASE_TESTS(check_case)};
     return cmocka_run_group_tests_name("score vectors", tests, harness_open, harness_close);
 }

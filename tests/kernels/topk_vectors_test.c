@@ -56,8 +56,9 @@ static void check_row(const struct topk_case *c, int64_t row, const int32_t *ids
     free(expected);
 }
 
-static void check_case(const char *name)
+static void check_case(void **state)
 {
+    const char *name = *state;
     struct topk_case c;
     struct topk_result result;
     read_case(name, &c);
@@ -76,48 +77,8 @@ static void check_case(const char *name)
     free(c.logits);
 }
 
-static void fp8_decode(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_decode");
-}
-
-static void fp8_prefill(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_prefill");
-}
-
-static void fp8_speculative(void **state)
-{
-    (void)state;
-    check_case("indexer_fp8_spec");
-}
-
-static void mxfp4_decode(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_decode");
-}
-
-static void mxfp4_prefill(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_prefill");
-}
-
-static void mxfp4_speculative(void **state)
-{
-    (void)state;
-    check_case("indexer_mxfp4_spec");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fp8_decode),      cmocka_unit_test(fp8_prefill),
-        cmocka_unit_test(fp8_speculative), cmocka_unit_test(mxfp4_decode),
-        cmocka_unit_test(mxfp4_prefill),   cmocka_unit_test(mxfp4_speculative),
-    };
+    const struct CMUnitTest tests[] = {INDEX_CASE_TESTS(check_case)};
     return cmocka_run_group_tests(tests, harness_open, harness_close);
 }
