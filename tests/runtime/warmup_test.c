@@ -196,6 +196,7 @@ static void a_cancelled_warmup_is_resumed(void **state)
     assert_true(before >= 2 && before < 8);
     assert_int_equal(report.failed, 8 - before);
     assert_int_equal(report.results[7].status, DSAJIT_ERROR_CANCELLED);
+    assert_string_equal(report.results[7].error.message, "not begun");
     dsajit_warm_report_free(&report);
 
     assert_int_equal(dsajit_warmup(fixture->context, fixture->plan, NULL, &report, NULL),
